@@ -10,7 +10,7 @@ import pytest
 from tests.helpers.postgresql import Server, postgresql
 
 from audits.test_timing import PRICE, Desks, asked_for_a_count, asked_for_a_table, told
-from noisycount.engines.opening import served
+from noisycount.engines.opening import open_served_table
 from noisycount.engines.places import ServerPlace
 from noisycount.ledger.ledger import Ledger
 from noisycount.release.dataset import Dataset
@@ -52,7 +52,7 @@ def desks(postgresql: Server, tmp_path: Path) -> Iterator[Opened]:
                     shell.execute(f"CREATE INDEX ON {name} (owner)".encode())
                     shell.execute(f"VACUUM ANALYZE {name}".encode())
                 place = ServerPlace.read(f"{postgresql.url('postgres')}#{name}")
-                source = stack.enter_context(served(place, uses_indexes=uses_indexes))
+                source = stack.enter_context(open_served_table(place, uses_indexes=uses_indexes))
                 ledger = stack.enter_context(Ledger.open(f"sqlite:///{tmp_path}/{name}.db"))
                 found.append(Desk(source, ledger, Dataset("survey", Fraction(1)), slot))
             return found[0], found[1]

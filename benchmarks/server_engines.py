@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.helpers.postgresql import Server
 
 from noisycount.engines.interface import CheckedSource
-from noisycount.engines.opening import served
+from noisycount.engines.opening import open_served_table
 from noisycount.engines.places import ServerPlace
 
 __all__ = ["ENGINES", "RECORDS", "Engine"]
@@ -51,7 +51,7 @@ class Engine:
 
     def source(self, unit: str | None = None) -> CheckedSource:
         """Its records as ours."""
-        return served(self.place, unit=unit)
+        return open_served_table(self.place, unit=unit)
 
 
 @contextmanager

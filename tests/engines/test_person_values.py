@@ -14,7 +14,7 @@ import noisycount as nc
 from noisycount.engines.conformance.predicates import random_person_predicates
 from noisycount.engines.conformance.tables import random_person_tables
 from noisycount.engines.memory import MemorySource
-from noisycount.engines.opening import frames
+from noisycount.engines.opening import frame_engine
 from noisycount.query.grouping import CellQuestion
 from noisycount.query.language import parse
 from noisycount.query.schema import Kind
@@ -197,7 +197,7 @@ def test_twelve_cohorts_of_a_made_up_hospital(hospital: list[dict[str, Any]]) ->
     }
     asked = list(cohorts(hospital))
     assert len(asked) == 12
-    with frames().open(pa.Table.from_pylist(hospital), unit="patient") as source:
+    with frame_engine().open(pa.Table.from_pylist(hospital), unit="patient") as source:
         predicates = [parse(text, source.schema) for text, _ in asked]
         expected = [count for _, count in asked]
         assert min(expected) > 0
@@ -244,5 +244,5 @@ def test_moved_dates_at_the_ends_of_the_calendar() -> None:
         "any(day - 31 days = '2023-12-31')": 1,
         "any(day + 1 month is null)": 3,
     }
-    with frames().open(relation.arrow(), unit="person") as source:
+    with frame_engine().open(relation.arrow(), unit="person") as source:
         assert source.count([parse(text, source.schema) for text in asked]) == list(asked.values())

@@ -146,7 +146,7 @@ def test_nobody_can_tell_when_a_count_was_done(tmp_path: Path, monkeypatch: pyte
     with serving(configured(tmp_path), slots=True) as state, ThreadPoolExecutor(1) as threads:
         caller = calling(state)
         caller.get("/v1/datasets/stay")
-        monkeypatch.setattr(ReplyTick, "held", held)
+        monkeypatch.setattr(ReplyTick, "hold_until_tick", held)
         monkeypatch.setattr(DuckDBSource, "count", watched)
         asked = threads.submit(calling(state).ask, TOWN, "one")
         while not state.ledger.entries():

@@ -9,7 +9,7 @@ from noisycount.catalog.folder import Certificates
 from noisycount.catalog.sources import LazySource
 from noisycount.engines.formats import ColumnFormat
 from noisycount.engines.interface import CheckedSource
-from noisycount.engines.opening import served
+from noisycount.engines.opening import open_served_table
 from noisycount.engines.places import ServedTable
 
 
@@ -76,7 +76,7 @@ class ServerSource(LazySource):
             kinds: The columns in which NaN is a missing value.
             session: The connection that several tables share; None: one of its own.
         """
-        return served(
+        return open_served_table(
             self.table.place,
             unit=unit,
             columns=self.settings.columns,

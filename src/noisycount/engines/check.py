@@ -65,7 +65,7 @@ class ColumnCheck(Shown):
     left: "ColumnCheck | None" = None
 
     @property
-    def judged(self) -> "ColumnCheck":
+    def without_dropped_rows(self) -> "ColumnCheck":
         """The column as findings about its cells see it: rows that its owner is asked to leave out are not in it."""
         return self.left or self
 

@@ -102,18 +102,18 @@ def nobody_statement(records: expressions.StatementRecords) -> sa.Select[Any]:
 def cells_statement(question: CellQuestion, records: expressions.StatementRecords) -> Statement:
     """Return the statement of a table with listed cells: rows of a cell, its count, and 1 if a record has no unit.
 
-    The cells come first, then the nodes of each level of `_several`, numbered on.
+    The cells come first, then the nodes of each level of `_levels_to_count`, numbered on.
     """
     records = with_person_values(records, [question.where], question.keys.parts)
     if records.person is None:
         return _records_by_cell(question, records)
-    several = _several(question)
-    if several or _most(question, records) is not None or not records.dialect.counts_distinct:
+    several = _levels_to_count(question)
+    if several or _largest_number_of_cells(question, records) is not None or not records.dialect.counts_distinct:
         return _units_by_node(question, records, several)
     return _units_by_cell(question, records)
 
 
-def _several(question: CellQuestion) -> Sequence[int]:
+def _levels_to_count(question: CellQuestion) -> Sequence[int]:
     """Return the indices of levels that need their own count, as a unit may be in several cells of a node."""
     if question.max_groups == 1:
         return ()
@@ -126,7 +126,7 @@ def _is_of_single_cells(level: Level) -> bool:
     return bool(np.unique(inside).size == inside.size)
 
 
-def _most(question: CellQuestion, records: expressions.StatementRecords) -> int | None:
+def _largest_number_of_cells(question: CellQuestion, records: expressions.StatementRecords) -> int | None:
     """Return the largest number of cells of a unit, or None if it does not bound the cells."""
     if records.is_one_row_a_person:
         return None
@@ -136,16 +136,16 @@ def _most(question: CellQuestion, records: expressions.StatementRecords) -> int 
 
 def _records_by_cell(question: CellQuestion, records: expressions.StatementRecords) -> Statement:
     """Count the records of each cell: by keys first, whose cells are then looked up."""
-    keyed, dialect = records.keyed(question.keys.parts, question.where), records.dialect
+    keyed, dialect = records.records_with_keys(question.keys.parts, question.where), records.dialect
     keys = [keyed.c[name] for name in expressions.key_names(question.keys.parts)]
-    number = _matching(question.where, keyed, dialect)
+    number = _count_matching_records(question.where, keyed, dialect)
     groups = sa.select(*keys, number.label("n")).group_by(*keys).subquery("groups")
     rows = with_cells(question, groups, dialect).subquery("with_cells")
     outputs = _outputs(rows.c.cell, dialect.number_of(rows.c.n), NOTHING)
     return sa.select(*outputs).where(rows.c.cell.is_not(None)).group_by(rows.c.cell)
 
 
-def _matching(where: Predicate | None, keyed: sa.FromClause, dialect: Dialect) -> Expression:
+def _count_matching_records(where: Predicate | None, keyed: sa.FromClause, dialect: Dialect) -> Expression:
     """Return the number of matching records of a group."""
     return sa.func.count() if where is None else dialect.number_where(dialect.is_set(keyed.c.m))
 
@@ -161,7 +161,7 @@ def _outputs(place: Expression, number: Expression, nobody: Expression) -> list[
 
 def _units_by_cell(question: CellQuestion, records: expressions.StatementRecords) -> sa.Select[Any]:
     """Count the units of each cell, and the units of its other records, so that the time reveals nothing."""
-    keyed = records.keyed(question.keys.parts, question.where)
+    keyed = records.records_with_keys(question.keys.parts, question.where)
     rows = with_cells(question, keyed, records.dialect).subquery("with_cells")
     unit = rows.c.u
     if question.where is None:
@@ -204,9 +204,9 @@ def _has_records(number: Expression, nobody: Expression) -> Expression:
 def _cell_pairs(question: CellQuestion, records: expressions.StatementRecords) -> sa.Select[Any]:
     """Return pairs of a unit and one of its cells, with the flag `kept` of pairs that are counted."""
     dialect = records.dialect
-    keyed = records.keyed(question.keys.parts, question.where)
+    keyed = records.records_with_keys(question.keys.parts, question.where)
     rows = with_cells(question, keyed, dialect).subquery("with_cells")
-    most, pair = _most(question, records), (rows.c.u, rows.c.cell)
+    most, pair = _largest_number_of_cells(question, records), (rows.c.u, rows.c.cell)
     matches = _is_any(question.where, rows, dialect).label("kept" if most is None else "m")
     all_pairs = sa.select(*pair, matches).group_by(*pair)
     if most is None:
@@ -220,12 +220,12 @@ def _cell_pairs(question: CellQuestion, records: expressions.StatementRecords) -
     tagged = sa.select(
         pairs.c.u, pairs.c.cell, dialect.flag(is_set).label("m"), sa.case(nothing, else_=listed.c.tag).label("tag")
     ).select_from(pairs.outerjoin(listed, listed.c.place == pairs.c.cell + whole(1)))
-    return expressions.kept(tagged, records, most)
+    return expressions.mark_kept_pairs(tagged, records, most)
 
 
 def _nodes(question: CellQuestion, several: Sequence[int], dialect: Dialect) -> sa.FromClause:
     """Return the cells of each node of some levels. Nodes are numbered on after the cells."""
-    levels, ends = [question.levels[n] for n in several], _ends(question, several)
+    levels, ends = [question.levels[n] for n in several], _ends_of_numbers(question, several)
     cells = [np.flatnonzero(level.of_cell >= 0) for level in levels]
     nodes = [end + level.of_cell[inside] for end, level, inside in zip(ends, levels, cells, strict=False)]
     columns: Lists = {
@@ -235,7 +235,7 @@ def _nodes(question: CellQuestion, several: Sequence[int], dialect: Dialect) -> 
     return dialect.listed("nodes", columns)
 
 
-def _ends(question: CellQuestion, several: Sequence[int]) -> list[int]:
+def _ends_of_numbers(question: CellQuestion, several: Sequence[int]) -> list[int]:
     """Return the end of the numbers of the cells, and of those of each level."""
     sizes = (question.levels[n].size for n in several)
     return list(accumulate(sizes, initial=question.size))
@@ -265,7 +265,7 @@ def _join_cells(keys: KeySet, rows: sa.FromClause, dialect: Dialect) -> tuple[sa
 def _codes(part: GroupBy, values: Sequence[Key], dialect: Dialect) -> NDArray[Any]:
     """Return the codes of the keys of a grouping."""
     is_number = isinstance(expressions.key_type(part, dialect), sa.BigInteger) and None not in values
-    codes = [expressions.coded(value, dialect) for value in values]
+    codes = [expressions.key_code(value, dialect) for value in values]
     return np.fromiter(codes, np.int64 if is_number else np.object_, len(codes))
 
 
@@ -285,21 +285,21 @@ def _join_part(  # noqa: PLR0913, PLR0917 - parts of one join
     number: int, part: GroupBy, keys: KeySet, joined: sa.FromClause, key: Expression, dialect: Dialect
 ) -> tuple[sa.FromClause, Expression]:
     """Join with the values of one grouping. Return the join and the index of the key among the values."""
-    codes = {index: expressions.coded(value, dialect) for index, value in enumerate(keys.values[number])}
+    codes = {index: expressions.key_code(value, dialect) for index, value in enumerate(keys.values[number])}
     missing = next((index for index, value in codes.items() if value is None), None)
     present = {index: value for index, value in codes.items() if value is not None}
     type_ = expressions.key_type(part, dialect)
     columns: Lists = {"value": (list(present.values()), type_), "code": (np.array([*present], np.int64), sa.Integer())}
     listed = dialect.listed(f"l{number}", columns)
     value = dialect.text(listed.c.value) if type_ is dialect.text_type else listed.c.value
-    once = _once({"value": value}, listed.c.code).subquery(f"v{number}")
+    once = _keys_joined_once({"value": value}, listed.c.code).subquery(f"v{number}")
     joined = joined.outerjoin(once, key == once.c.value)
     if missing is None:
         return joined, once.c.code
     return joined, sa.case((key.is_(None), whole(missing)), else_=once.c.code)
 
 
-def _once(keys: Mapping[str, Expression], code: Expression) -> sa.Select[Any]:
+def _keys_joined_once(keys: Mapping[str, Expression], code: Expression) -> sa.Select[Any]:
     """Return keys with their codes, grouped by key, so that a server knows that a record joins with one key only.
 
     Otherwise PostgreSQL hashes the records in place of the keys.
@@ -322,7 +322,7 @@ def _listed_cell(
     """Join with the list of cells by the indices of their keys. Return the join and the cell."""
     codes: Lists = {f"p{n}": (keys.codes[:, n], sa.Integer()) for n in range(len(indices))}
     listed = dialect.listed("listed_cells", codes)
-    once = _once({name: listed.c[name] for name in codes}, listed.c.place).subquery("cells")
+    once = _keys_joined_once({name: listed.c[name] for name in codes}, listed.c.place).subquery("cells")
     same = [once.c[f"p{n}"] == index for n, index in enumerate(indices)]
     return joined.outerjoin(once, sa.and_(*same)), once.c.code - whole(1)
 
@@ -342,8 +342,8 @@ def cell_counts(
     """
     places, numbers, nobody = columns
     expressions.require_somebody(nobody)
-    several = () if records.person is None else _several(question)
-    ends, is_placed = _ends(question, several), places != _NOWHERE
+    several = () if records.person is None else _levels_to_count(question)
+    ends, is_placed = _ends_of_numbers(question, several), places != _NOWHERE
     counts = np.zeros(ends[-1], np.int64)
     counts[places[is_placed].astype(np.int64)] = numbers[is_placed].astype(np.int64)
     cells, *nodes = np.split(counts, ends[:-1])
@@ -360,9 +360,9 @@ def keys_statement(question: KeyQuestion, records: expressions.StatementRecords)
     dialect, names = records.dialect, expressions.key_names(question.parts)
     nobody: Expression = NOTHING
     if records.person is None:
-        rows = records.keyed(question.parts, question.where)
-        number = _matching(question.where, rows, dialect)
-        inside = _inside(question, rows, dialect)
+        rows = records.records_with_keys(question.parts, question.where)
+        number = _count_matching_records(question.where, rows, dialect)
+        inside = _keys_in_groups(question, rows, dialect)
     else:
         rows = _key_pairs(question, records).subquery("pairs")
         number, nobody = dialect.number_of(rows.c.kept), records.is_nobody(rows.c.u)
@@ -371,7 +371,7 @@ def keys_statement(question: KeyQuestion, records: expressions.StatementRecords)
     return sa.select(*keys, number, nobody).group_by(*keys).having(sa.and_(_has_records(number, nobody), *inside))
 
 
-def _inside(question: KeyQuestion, rows: sa.FromClause, dialect: Dialect) -> list[Expression]:
+def _keys_in_groups(question: KeyQuestion, rows: sa.FromClause, dialect: Dialect) -> list[Expression]:
     """Return the conditions that all keys belong to groups."""
     named = zip(question.parts, expressions.key_names(question.parts), strict=True)
     conditions = [expressions.is_inside(part, rows.c[name], dialect) for part, name in named]
@@ -381,9 +381,9 @@ def _inside(question: KeyQuestion, rows: sa.FromClause, dialect: Dialect) -> lis
 def _key_pairs(question: KeyQuestion, records: expressions.StatementRecords) -> sa.Select[Any]:
     """Return pairs of a unit and one of its groups, with the flag `kept` of pairs that are counted."""
     dialect, names = records.dialect, expressions.key_names(question.parts)
-    keyed = records.keyed(question.parts, question.where)
+    keyed = records.records_with_keys(question.parts, question.where)
     pair = [keyed.c[name] for name in ("u", *names)]
-    matches, inside = _is_any(question.where, keyed, dialect), _inside(question, keyed, dialect)
+    matches, inside = _is_any(question.where, keyed, dialect), _keys_in_groups(question, keyed, dialect)
     if inside:
         match = [] if question.where is None else [dialect.is_set(matches)]
         matches = dialect.flag(sa.and_(*match, *inside))
@@ -393,7 +393,7 @@ def _key_pairs(question: KeyQuestion, records: expressions.StatementRecords) -> 
         return all_pairs
     pairs = all_pairs.subquery("all_pairs")
     tag = expressions.group_hash(question.parts, [pairs.c[n] for n in names], question.salt, dialect)
-    return expressions.kept(sa.select(pairs, tag.label("tag")), records, most)
+    return expressions.mark_kept_pairs(sa.select(pairs, tag.label("tag")), records, most)
 
 
 def key_counts(question: KeyQuestion, dialect: Dialect, rows: Sequence[Sequence[Any]]) -> KeyCounts:
@@ -401,5 +401,5 @@ def key_counts(question: KeyQuestion, dialect: Dialect, rows: Sequence[Sequence[
     expressions.require_somebody([row[-1] for row in rows])
     keys = [tuple(row[:-2]) for row in rows]
     if not dialect.keeps_keys:
-        keys = [tuple(map(expressions.decoded, question.parts, each)) for each in keys]
+        keys = [tuple(map(expressions.key_of_code, question.parts, each)) for each in keys]
     return KeyCounts(keys, np.array([row[-2] for row in rows], np.int64))

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.types import NULLTYPE, TypeEngine
 
 from noisycount.engines.dialect import NOTHING, ONE, OUTSIDE, Dialect, Expression, whole
-from noisycount.engines.parsed_texts import parsed
+from noisycount.engines.parsed_texts import parsed_value
 from noisycount.engines.truth import salt_text
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
@@ -139,11 +139,11 @@ def key_type(part: GroupBy, dialect: Dialect) -> TypeEngine[Any]:
     return sa.BigInteger() if is_coded.get(kind) else type_of(kind)
 
 
-def coded(key: Key, dialect: Dialect) -> Any:  # noqa: ANN401 - of the type of the part
+def key_code(key: Key, dialect: Dialect) -> Any:  # noqa: ANN401 - of the type of the part
     """Return the code of a key in an engine: the key itself, or a number.
 
     Example:
-        >>> coded(date(2020, 1, 31), Dialect()), coded(True, Dialect()), coded(None, Dialect())
+        >>> key_code(date(2020, 1, 31), Dialect()), key_code(True, Dialect()), key_code(None, Dialect())
         (20200131, True, None)
     """
     if isinstance(key, bool):
@@ -153,7 +153,7 @@ def coded(key: Key, dialect: Dialect) -> Any:  # noqa: ANN401 - of the type of t
     return key
 
 
-def decoded(part: GroupBy, code: Any) -> Key:  # noqa: ANN401 - as an engine gives it
+def key_of_code(part: GroupBy, code: Any) -> Key:  # noqa: ANN401 - as an engine gives it
     """Return the key of a code."""
     if code is None or isinstance(code, date):
         return code
@@ -192,29 +192,29 @@ def is_wide(part: GroupBy) -> bool:
     return isinstance(part, NumberRanges) and len(part.edges) > _MOST_CASES
 
 
-def _bisected(value: Expression, edges: Sequence[Expression], first: int) -> Expression:
+def _range_index(value: Expression, edges: Sequence[Expression], first: int) -> Expression:
     """Return the index of the range of a number, by nested CASE expressions that halve the edges."""
     if not edges:
         return whole(first - 1) if first else OUTSIDE
     middle = len(edges) // 2
     return sa.case(
-        (value >= edges[middle], _bisected(value, edges[middle + 1 :], first + middle + 1)),
-        else_=_bisected(value, edges[:middle], first),
+        (value >= edges[middle], _range_index(value, edges[middle + 1 :], first + middle + 1)),
+        else_=_range_index(value, edges[:middle], first),
     )
 
 
-def _compared(left: Expression, operator: tree.Operator, right: Expression) -> Expression:
+def _comparison_of_values(left: Expression, operator: tree.Operator, right: Expression) -> Expression:
     """Return a comparison of two values of one kind; unknown if one is missing."""
     if not _is_replaced(right):
         truth: Expression = tree.TESTS[operator](left, right)
         return truth
     if operator in {tree.Operator.EQUAL, tree.Operator.NOT_EQUAL}:
-        return left == left if operator is tree.Operator.NOT_EQUAL else _never(left)  # noqa: PLR0124 - unknown if the value is missing
+        return left == left if operator is tree.Operator.NOT_EQUAL else _false_if_present(left)  # noqa: PLR0124 - unknown if the value is missing
     is_before = operator in {tree.Operator.LESS, tree.Operator.AT_MOST}
     return left < right if is_before else left >= right
 
 
-def _never(value: Expression) -> Expression:
+def _false_if_present(value: Expression) -> Expression:
     """Return an expression that is false, or unknown if the value is missing."""
     return value != value  # noqa: PLR0124 - missing values make it unknown
 
@@ -258,15 +258,15 @@ class StatementRecords:
     def value(self, column: tree.Column, kind: Kind | None = None) -> Expression:
         """Return the value of a column, as its own kind, or whole numbers as reals."""
         if isinstance(column, Shifted):
-            return self._shifted(column)
+            return self._shifted_moment(column)
         if column.is_parsed:
-            return parsed(self.of_column(column.stored), column.kind, self.dialect)
+            return parsed_value(self.of_column(column.stored), column.kind, self.dialect)
         value = self.of_column(column)
         if column.kind is Kind.BOOLEAN and not self.dialect.has_booleans:
             return sa.type_coerce(value, _Bit)
         return value if kind in {None, column.kind} else self.dialect.double(value)
 
-    def _shifted(self, column: Shifted) -> Expression:
+    def _shifted_moment(self, column: Shifted) -> Expression:
         """Return a date or time that is moved by a duration; missing outside the years 1 to 9999."""
         moment = self.value(column.base)
         first, last = column.bounds
@@ -299,7 +299,7 @@ class StatementRecords:
         match test:
             case tree.Comparison(left, operator, right):
                 kind = _common_kind(left, right)
-                return _compared(self.value(left, kind), operator, self._operand(right, kind))
+                return _comparison_of_values(self.value(left, kind), operator, self._operand(right, kind))
             case tree.Range(column, low, high):
                 kind = _common_kind(column, low)
                 value, first, last = self.value(column, kind), self._operand(low, kind), self._operand(high, kind)
@@ -309,11 +309,11 @@ class StatementRecords:
                 value = self.value(column, kind)
                 operands = [self._operand(choice, kind) for choice in choices]
                 possible = [operand for operand in operands if not _is_replaced(operand)]
-                return value.in_(possible) if possible else _never(value)
+                return value.in_(possible) if possible else _false_if_present(value)
             case tree.Pattern(column, pattern):
                 text = self.value(column)
                 if _SURROGATE.search(pattern):
-                    return _never(text)
+                    return _false_if_present(text)
                 return self.dialect.is_like(text, pattern)
             case tree.Missing(column):
                 return self.value(column).is_(sa.null())
@@ -365,7 +365,7 @@ class StatementRecords:
             if code is not None:
                 return code
         bound = [sa.literal(edge, type_of(part.column.kind)) for edge in edges]
-        return sa.case((value.is_not(sa.null()), _bisected(value, bound, 0)))
+        return sa.case((value.is_not(sa.null()), _range_index(value, bound, 0)))
 
     def _period(self, moment: Expression, span: PeriodLength) -> Expression:
         """Return the number year·n + period − 1, for n periods a year."""
@@ -379,7 +379,7 @@ class StatementRecords:
         """Return `inside` for dates in the years 1 to 9999, and `OUTSIDE` for others."""
         return sa.case((_has_year(value, kind), inside), (value.is_not(sa.null()), OUTSIDE))
 
-    def keyed(self, parts: Sequence[GroupBy], where: tree.Predicate | None) -> sa.Subquery:
+    def records_with_keys(self, parts: Sequence[GroupBy], where: tree.Predicate | None) -> sa.Subquery:
         """Return all records with keys `k0`, `k1`, …, the unit `u`, and the flag `m` of records that match.
 
         No record is left out, so that the time of a statement does not reveal how many match. Without a condition there
@@ -448,7 +448,7 @@ def _key_text(part: GroupBy, key: Expression, dialect: Dialect) -> Expression:
     return year + dash + month + dash + day
 
 
-def kept(pairs: sa.Select[Any], records: StatementRecords, most: int) -> sa.Select[Any]:
+def mark_kept_pairs(pairs: sa.Select[Any], records: StatementRecords, most: int) -> sa.Select[Any]:
     """Bound the groups per unit: add the flag `kept` to pairs of units and groups, for at most `most` groups a unit.
 
     Matching groups come first, then a pseudorandom order by a hash of unit and group.

@@ -65,9 +65,9 @@ _WORD = re.compile(r"[^\W\d_][^\d]{0,29}")
 def _rows_without_unit(check: Check) -> Iterator[Finding]:
     """Yield the rows that name no person."""
     unit = next((column for column in check.columns if column.name == check.unit), None)
-    if unit is None or not unit.judged.missing:
+    if unit is None or not unit.without_dropped_rows.missing:
         return
-    rows, verb = unit.judged.missing, "names" if unit.judged.missing == 1 else "name"
+    rows, verb = unit.without_dropped_rows.missing, "names" if unit.without_dropped_rows.missing == 1 else "name"
     text = f"{number_of('row', rows)} {verb} no person"
     if unit.form is not None and unit.form.drop_missing:
         text += " and, as the owner stated, are in no count: persons without an id are not counted"
@@ -131,16 +131,16 @@ def _spoilt_ids(check: Check) -> Iterator[Finding]:
             yield Finding(Severity.LOOK, title, text, check.unit, ids.ids)
 
 
-def _judged(check: Check) -> Iterator[ColumnCheck]:
+def _columns_to_judge(check: Check) -> Iterator[ColumnCheck]:
     """Yield the columns without the rows that their owner is asked to leave out."""
-    return (column.judged for column in check.columns)
+    return (column.without_dropped_rows for column in check.columns)
 
 
 def _unreadable_cells(check: Check) -> Iterator[Finding]:
     """Yield the cells of each column that do not fit its kind."""
-    for column in _judged(check):
+    for column in _columns_to_judge(check):
         if column.unreadable:
-            proposals, choices = _mendings(column)
+            proposals, choices = _form_proposals(column)
             if proposals and column.name == check.unit:  # a person without an id cannot be counted
                 proposals, choices = (Proposal(column.name, {"kind": "text"}, "kinds"),), ()
             yield Finding(
@@ -164,7 +164,7 @@ def _unreadable_words(column: ColumnCheck) -> str:
     return f"{number_of('cell', column.unreadable)} {verb} not fit the kind {kind}{accepted}{examples}"
 
 
-def _mendings(column: ColumnCheck) -> tuple[tuple[Proposal, ...], tuple[Proposal, ...]]:
+def _form_proposals(column: ColumnCheck) -> tuple[tuple[Proposal, ...], tuple[Proposal, ...]]:
     """Return the form that all cells of a column fit, or else that accepts the others as missing, and the choices."""
     if column.form is None or not column.is_refused:
         return (), ()
@@ -231,7 +231,7 @@ def _partial_columns(check: Check) -> Iterator[Finding]:
 
 def _several_readings(check: Check) -> Iterator[Finding]:
     """Yield the columns whose cells can be read in several ways."""
-    for column in _judged(check):
+    for column in _columns_to_judge(check):
         if column.choices and column.kind and not column.is_refused:
             reason = column.reason.partition(": state")[0].removeprefix("they are ")
             text = f"{reason[0].upper()}{reason[1:]}: until its owner states a form, the column is {column.kind.value}"
@@ -241,7 +241,7 @@ def _several_readings(check: Check) -> Iterator[Finding]:
 
 def _resemblances(check: Check) -> Iterator[Finding]:
     """Yield the columns that look like numbers, dates or times, and are not read as such."""
-    for column in _judged(check):
+    for column in _columns_to_judge(check):
         if column.looks_like and column.kind and column.name != check.unit:
             likeness, kind = column.looks_like, column.kind.value
             text = f"Looks like {likeness.noun}, and stays {kind}. {likeness.remedy}: {quoted_cell(likeness.example)}"
@@ -314,7 +314,7 @@ def _unlikely_years(check: Check) -> Iterator[Finding]:
 
     No clock decides, so that the same records have the same findings next year.
     """
-    for column in _judged(check):
+    for column in _columns_to_judge(check):
         if column.years is None or column.form is None:
             continue
         first, last = column.years

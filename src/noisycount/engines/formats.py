@@ -247,7 +247,7 @@ class ColumnFormat(Shown):
         if self.trim:
             text = text.strip(WHITE_SPACE)
         if self.fold_case:
-            text = "".join(map(_small, text))
+            text = "".join(map(_lower_case_letter, text))
         if self.normalise:
             text = normalize("NFC", text)
         if self.drop_zeros:
@@ -287,11 +287,11 @@ class ColumnFormat(Shown):
         if unreadable is not None and unreadable != "missing":
             raise SourceError('unreadable must be "missing", or be left out')
         for name, value in stated.items():
-            stated[name] = _usable(name, value)
+            stated[name] = _tuple_if_words(name, value)
         return cls(kind, accepts_unreadable=unreadable is not None, **stated)
 
 
-def _small(letter: str) -> str:
+def _lower_case_letter(letter: str) -> str:
     """Return a letter in lower case, unless that would be more than one letter."""
     capital = letter.upper()
     small = (capital if len(capital) == 1 else letter).lower()
@@ -450,7 +450,7 @@ def date_pattern(
     return "".join(pieces)
 
 
-def _usable(name: str, value: object) -> object:
+def _tuple_if_words(name: str, value: object) -> object:
     """Return a part of a column's form, a list of words as a tuple.
 
     Raises:

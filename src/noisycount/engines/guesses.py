@@ -225,9 +225,9 @@ def _guess_likely(
     first = next((one for one in best if one.form.kind is Kind.INTEGER), best[0])
     if first.form.kind is Kind.REAL:  # as 20240214133000.25 is, which is a time
         first = next((one for one in best if one.form.kind.is_moment), first)
-    if doubt := _doubt(best, first):
+    if doubt := _two_readings(best, first):
         reason, forms = doubt
-    elif rivals := _rivals(first, [one for _, one in likely], values):
+    elif rivals := _rival_date_forms(first, [one for _, one in likely], values):
         reason, forms = "they are dates with the day or the month first: state date_format", [first.form, *rivals]
     elif may_be_day_of_month(first.form.date_format, filter(first.fits, values)):
         reason, forms = "they are months of years, or days without a year: state kind", [_PLAIN, first.form]
@@ -256,7 +256,7 @@ def _is_season(cell: str) -> bool:
     return bool(re.fullmatch("[0-9]{4}-[0-9]{2}", cell)) and (int(cell[2:4]) + 1) % 100 == int(cell[5:])
 
 
-def _rivals(first: _Candidate, others: Sequence[_Candidate], values: Sequence[str]) -> list[ColumnFormat]:
+def _rival_date_forms(first: _Candidate, others: Sequence[_Candidate], values: Sequence[str]) -> list[ColumnFormat]:
     """Return the forms of dates with another order that also fit, or that fit cells which the first does not fit."""
     if not first.form.kind.is_moment:
         return []
@@ -471,7 +471,7 @@ def _missing_of(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(word for word in MISSING_WORDS if word in words)
 
 
-def _doubt(best: Sequence[_Candidate], first: _Candidate) -> tuple[str, list[ColumnFormat]] | None:
+def _two_readings(best: Sequence[_Candidate], first: _Candidate) -> tuple[str, list[ColumnFormat]] | None:
     """Return why a mark of numbers can be read in two ways, and both forms; None if it cannot."""
     if first is _CANDIDATES[0]:
         return None

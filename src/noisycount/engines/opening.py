@@ -26,14 +26,14 @@ def files() -> "type[DuckDBSource]":
     return DuckDBSource
 
 
-def frames() -> "type[FrameSource]":
+def frame_engine() -> "type[FrameSource]":
     """Return the engine of tables in memory."""
     from noisycount.engines.duckdb.frames import FrameSource  # noqa: PLC0415 - on first use
 
     return FrameSource
 
 
-def served(  # noqa: PLR0913 - one argument a property of the records
+def open_served_table(  # noqa: PLR0913 - one argument a property of the records
     place: ServerPlace | LakePlace,
     *,
     unit: str | None = None,

@@ -23,7 +23,7 @@ _NO_DAYS = ("02-30", "02-31", "04-31", "06-31", "09-31", "11-31")
 _LEAP = tuple(f"{number:02}" for number in range(4, 100, 4))  # years, and centuries
 
 
-def parsed(text: Expression, kind: Kind, dialect: Dialect) -> Expression:
+def parsed_value(text: Expression, kind: Kind, dialect: Dialect) -> Expression:
     """Return the number or the day that a text spells, missing where it spells none."""
     text = dialect.trimmed(dialect.translated(text, BLANKS, " " * len(BLANKS)))
     if kind is Kind.DATE:
@@ -35,7 +35,7 @@ def parsed(text: Expression, kind: Kind, dialect: Dialect) -> Expression:
 def _is_number(text: Expression, dialect: Dialect) -> Expression:
     shape = dialect.translated(text, "123456789-E", "000000000+e")
     is_short = sa.not_(dialect.is_like(shape, _LONG_EXPONENT))
-    return sa.and_(_without_runs(shape, MOST_DIGITS, dialect).in_(_constants(_NUMBERS, dialect)), is_short)
+    return sa.and_(_without_runs(shape, MOST_DIGITS, dialect).in_(_own_texts(_NUMBERS, dialect)), is_short)
 
 
 def _is_day(text: Expression, dialect: Dialect) -> Expression:
@@ -46,11 +46,11 @@ def _is_day(text: Expression, dialect: Dialect) -> Expression:
     month_and_day = dialect.part_of(text, 6, 5)
 
     def within(part: Expression, *ends: str) -> Expression:
-        low, high = _constants(ends, dialect)
+        low, high = _own_texts(ends, dialect)
         return sa.and_(part >= low, part <= high)
 
     def is_one_of(part: Expression, *texts: str) -> Expression:
-        return part.in_(_constants(texts, dialect))
+        return part.in_(_own_texts(texts, dialect))
 
     is_leap = sa.or_(is_one_of(year, *_LEAP), sa.and_(is_one_of(year, "00"), is_one_of(century, *_LEAP)))
     return sa.and_(
@@ -66,12 +66,12 @@ def _is_day(text: Expression, dialect: Dialect) -> Expression:
 
 def _without_runs(shape: Expression, longest: int, dialect: Dialect) -> Expression:
     """Return a shape with one 0 for each run of as many as the longest, and with more for each longer run."""
-    pair, one = _constants(("00", "0"), dialect)
+    pair, one = _own_texts(("00", "0"), dialect)
     for _ in range(ceil(log2(longest))):
         shape = sa.func.replace(shape, pair, one, type_=dialect.text_type)
     return shape
 
 
-def _constants(texts: Iterable[str], dialect: Dialect) -> list[Expression]:
+def _own_texts(texts: Iterable[str], dialect: Dialect) -> list[Expression]:
     """Return texts of ours, which are no values of a question, as parts of the statement."""
     return [sa.literal_column(f"'{text}'", dialect.text_type) for text in texts]

@@ -13,7 +13,7 @@ from noisycount.engines.date_words import MONTHS
 from noisycount.engines.dialect import Dialect, Expression, whole
 from noisycount.engines.expressions import Person, StatementRecords
 from noisycount.engines.formats import MARKS, NO_ANSWERS, ColumnFormat
-from noisycount.engines.parsed_texts import parsed
+from noisycount.engines.parsed_texts import parsed_value
 from noisycount.engines.spellings import MOST_SPELLINGS, ONE_SPELLING, WITHOUT_MARKS, Spellings, spellings_of
 from noisycount.frozen import frozen
 from noisycount.query.normal_form import EXACT_INTEGERS
@@ -101,7 +101,7 @@ def persons_of(columns: Sequence[Column], person: Person, records: StatementReco
     pairs = list(combinations(partial[:_MOST_COMPARED], 2))
     together = rows_of(_together_statement(pairs, records))[0] if pairs else ()
     apart = [(one.name, other.name) for (one, other), rows in zip(pairs, together, strict=True) if not rows]
-    median, units, spelled = _median(sizes), sum(row[1] for row in sizes), _spelled(person, records)
+    median, units, spelled = _median(sizes), sum(row[1] for row in sizes), _ids_with_row_numbers(person, records)
     several, largest, *facts = _FACTS_OF_NUMBERS
     if person.kind is not Kind.INTEGER:
         several, largest, *facts = rows_of(_facts_statement(spelled, person, records.dialect))[0]
@@ -113,7 +113,8 @@ def persons_of(columns: Sequence[Column], person: Person, records: StatementReco
         groups += [(WITHOUT_MARKS, None)] * (marked is not None and marked.ids < units)
     others = {*missing, *placeholders}
     spellings = [
-        _spellings(_keyed(spelled, records.dialect, form), others, rows_of, form, each) for form, each in groups
+        _ids_with_several_spellings(_ids_by_common_form(spelled, records.dialect, form), others, rows_of, form, each)
+        for form, each in groups
     ]
     return Persons(
         median,
@@ -149,7 +150,7 @@ def _ids_of_nobody(rows: Iterable[Sequence[Any]], median: float) -> tuple[tuple[
     return tuple(words), tuple(numbers)
 
 
-def _spellings(
+def _ids_with_several_spellings(
     keyed: sa.Subquery,
     others: Collection[str],
     rows_of: RowsOf,
@@ -221,7 +222,7 @@ def _together_statement(pairs: Sequence[tuple[Column, Column]], records: Stateme
     return records.read(sa.select(*map(records.dialect.number_where, both)), [])
 
 
-def _spelled(person: Person, records: StatementRecords) -> sa.Subquery:
+def _ids_with_row_numbers(person: Person, records: StatementRecords) -> sa.Subquery:
     """Return the ids, each with the number of its rows, and with what it has in common with other spellings of it."""
     columns: list[Any] = [person.value.label("id"), sa.func.count().label("rows")]
     rows = records.read(sa.select(*columns), []).where(person.value.is_not(None))
@@ -278,10 +279,10 @@ def _is_rounded(groups: sa.Subquery, person: Person, dialect: Dialect) -> Expres
     point, comma = map(dialect.text_literal, ".,")
     text = sa.func.replace(groups.c.spelling, comma, point, type_=dialect.text_type)
     is_scientific = sa.or_(dialect.is_like(text, "%e+%"), dialect.is_like(text, "%.%e%"))
-    return parsed(sa.case((is_scientific, text)), Kind.REAL, dialect).is_not(None)
+    return parsed_value(sa.case((is_scientific, text)), Kind.REAL, dialect).is_not(None)
 
 
-def _keyed(spelled: sa.Subquery, dialect: Dialect, widest: ColumnFormat) -> sa.Subquery:
+def _ids_by_common_form(spelled: sa.Subquery, dialect: Dialect, widest: ColumnFormat) -> sa.Subquery:
     """Return the ids with what all spellings of one by the widest form have in common, and whether each has a mark.
 
     Without marks, a zero at the beginning of a number looks like any other, so all of them are dropped here.

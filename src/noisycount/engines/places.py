@@ -192,11 +192,11 @@ def files_of(place: Path) -> tuple[Path, ...]:
 
 def files_below(folder: Path) -> Iterator[Path]:
     """Yield all files in and below a folder. Links to folders are not followed."""
-    for parent, _, names in os.walk(folder, onerror=_raise):
+    for parent, _, names in os.walk(folder, onerror=_raise_folder_error):
         yield from (Path(parent, name) for name in names)
 
 
-def _raise(error: OSError) -> None:
+def _raise_folder_error(error: OSError) -> None:
     """Raise the error of a folder that cannot be read: `os.walk` would skip it."""
     raise error
 

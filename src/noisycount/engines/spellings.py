@@ -34,7 +34,7 @@ class Spellings(Shown):
     def examples_text(self) -> str:
         """The spellings of some of the texts in quotes, with the codes of accents that are characters of their own."""
         more = self.texts - len(self.examples)
-        groups = "; ".join(" and ".join(map(_quoted, group)) for group in self.examples)
+        groups = "; ".join(" and ".join(map(_quoted_with_codes, group)) for group in self.examples)
         return f": {groups}{f', and {more:,} more' if more else ''}"
 
 
@@ -47,7 +47,7 @@ def spellings_of(texts: Iterable[str], widest: ColumnFormat = ONE_SPELLING) -> S
         >>> spellings_of(["2", "2.0", "A7", "a7", "B1"]).parts
         {'fold_case': True, 'drop_zeros': True}
     """
-    groups = _several(texts, widest)
+    groups = _texts_with_several_spellings(texts, widest)
     if not groups:
         return None
     parts = {rule: value for rule, value in widest.parts.items() if rule in SPELLING_RULES}
@@ -59,7 +59,7 @@ def spellings_of(texts: Iterable[str], widest: ColumnFormat = ONE_SPELLING) -> S
     return Spellings(len(groups), max(map(len, groups)), tuple(map(tuple, groups[:_EXAMPLES])), parts)
 
 
-def _quoted(text: str) -> str:
+def _quoted_with_codes(text: str) -> str:
     """Return a text in quotes, with the codes of accents that stand alone and of signs that look alike."""
     return "".join(
         each if each.isascii() or not (combining(each) or ord(each) in SIGNS) else f"\\u{ord(each):04x}"
@@ -67,7 +67,7 @@ def _quoted(text: str) -> str:
     )
 
 
-def _several(texts: Iterable[str], form: ColumnFormat) -> list[list[str]]:
+def _texts_with_several_spellings(texts: Iterable[str], form: ColumnFormat) -> list[list[str]]:
     """Return the spellings of each text that has several.
 
     Without marks `1-12` and `11-2` are equal. So texts with marks are spellings only of one that has none.

@@ -74,13 +74,15 @@ def check_tables(
     for name in names:
         present = _is_in(name)
         questions[name, "persons"] = present
-        questions[name, "alone"] = _all([present, *(tree.Not(_is_in(other)) for other in names if other != name)])
+        questions[name, "alone"] = _conjunction(
+            [present, *(tree.Not(_is_in(other)) for other in names if other != name)]
+        )
         questions[name, "repeated"] = tree.Comparison(
             PersonValue.from_function(Function.COUNT, table=name), Operator.AT_LEAST, Literal(Kind.INTEGER, 2)
         )
         for register in registers:
             if register != name:
-                questions[name, f"absent {register}"] = _all([present, tree.Not(_is_in(register))])
+                questions[name, f"absent {register}"] = _conjunction([present, tree.Not(_is_in(register))])
     everybody, *counts = count([tree.joined(tree.Or, map(_is_in, names)), *questions.values()])
     numbers = dict(zip(questions, counts, strict=True))
     checks = {
@@ -101,7 +103,7 @@ def _is_in(table: str) -> Predicate:
     return tree.Flag(PersonValue.from_function(Function.ANY, table=table))
 
 
-def _all(predicates: Sequence[Predicate]) -> Predicate:
+def _conjunction(predicates: Sequence[Predicate]) -> Predicate:
     return tree.joined(tree.And, predicates)
 
 

@@ -221,17 +221,21 @@ class TablesSource(TypedSource):
 
     def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
         self.prepare(columns_of((), predicates))
-        return self.counting.count([self._restricted((), each) or each for each in predicates])
+        return self.counting.count([self._restrict_condition((), each) or each for each in predicates])
 
     def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
         self.prepare(columns_of(question.keys.parts, [question.where]))
-        return self.counting.count_cells(replace(question, where=self._restricted(question.keys.parts, question.where)))
+        return self.counting.count_cells(
+            replace(question, where=self._restrict_condition(question.keys.parts, question.where))
+        )
 
     def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
         self.prepare(columns_of(question.parts, [question.where]))
-        return self.counting.count_keys(replace(question, where=self._restricted(question.parts, question.where)))
+        return self.counting.count_keys(
+            replace(question, where=self._restrict_condition(question.parts, question.where))
+        )
 
-    def _restricted(self, parts: Sequence[GroupBy], where: Predicate | None) -> Predicate | None:
+    def _restrict_condition(self, parts: Sequence[GroupBy], where: Predicate | None) -> Predicate | None:
         """Return a condition that holds only in rows of the table that a question reads, and for persons who count."""
         table = row_table([part.column for part in parts], [where])
         conditions: list[Predicate] = [] if table is None else [tree.Flag(row_flag(table))]

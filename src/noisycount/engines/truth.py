@@ -109,16 +109,16 @@ def truth(predicate: tree.Predicate, record: Record) -> bool | None:
             operand_truth = truth(operand, record)
             return None if operand_truth is None else not operand_truth
         case tree.And(operands):
-            return _strongest([truth(part, record) for part in operands], decisive=False)
+            return _decisive_truth([truth(part, record) for part in operands], decisive=False)
         case tree.Or(operands):
-            return _strongest([truth(part, record) for part in operands], decisive=True)
+            return _decisive_truth([truth(part, record) for part in operands], decisive=True)
         case tree.Missing(column):
             return _value(column, record) is None
         case _:
             return _test_truth(predicate, record)
 
 
-def _strongest(truths: Sequence[bool | None], *, decisive: bool) -> bool | None:
+def _decisive_truth(truths: Sequence[bool | None], *, decisive: bool) -> bool | None:
     if decisive in truths:
         return decisive
     return None if None in truths else not decisive
@@ -135,12 +135,12 @@ def _test_truth(
         case tree.Flag():
             return bool(value)
         case tree.Comparison(_, operator, right):
-            return _compare(value, operator, _operand_value(right, record))
+            return _comparison_truth(value, operator, _operand_value(right, record))
         case tree.Range(_, low, high):
-            at_least = _compare(value, tree.Operator.AT_LEAST, low.value)
-            return at_least and _compare(value, tree.Operator.AT_MOST, high.value)
+            at_least = _comparison_truth(value, tree.Operator.AT_LEAST, low.value)
+            return at_least and _comparison_truth(value, tree.Operator.AT_MOST, high.value)
         case tree.Membership(_, choices):
-            return any(_compare(value, tree.Operator.EQUAL, choice.value) for choice in choices)
+            return any(_comparison_truth(value, tree.Operator.EQUAL, choice.value) for choice in choices)
         case tree.Pattern(_, pattern):
             return tree.like_expression(pattern).fullmatch(value) is not None
 
@@ -158,15 +158,15 @@ def _value(column: tree.Column, record: Record) -> Any:  # noqa: ANN401 - of the
     return READERS[column.kind](value) if column.is_parsed and value is not None else value
 
 
-def _compare(left: object, operator: tree.Operator, right: object) -> bool | None:
+def _comparison_truth(left: object, operator: tree.Operator, right: object) -> bool | None:
     if right is None:
         return None
     if isinstance(left, float) or isinstance(right, float):
         left, right = float(left), float(right)  # type: ignore[arg-type]  # numbers, by their kinds
-    return bool(tree.TESTS[operator](ordered(left), ordered(right)))
+    return bool(tree.TESTS[operator](sortable(left), sortable(right)))
 
 
-def ordered(value: object) -> object:
+def sortable(value: object) -> object:
     """Return a value that sorts as in DuckDB, where NaN equals itself and is greater than every number."""
     if not isinstance(value, float):
         return value
@@ -198,23 +198,25 @@ def _person_value(value: PersonValue, rows: Sequence[Record]) -> object:
         return numbers[value.function]
     if value.function in {Function.FIRST, Function.LAST}:
         order = value.by or value.column
-        end = _end([moment for row in chosen if (moment := _value(order, row)) is not None], value.function)
+        end = _extreme_value([moment for row in chosen if (moment := _value(order, row)) is not None], value.function)
         chosen = [row for row in chosen if end is not None and _value(order, row) == end]
     cells = [cell for row in chosen if (cell := _value(value.column, row)) is not None]
     match value.function:
         case Function.COUNT:
-            return len(set(map(ordered, cells)))
+            return len(set(map(sortable, cells)))
         case Function.TOTAL if value.kind is Kind.REAL:
-            return float(_bounded(sum(_millionths(cell) for cell in cells if not isnan(cell)))) / float(MILLIONTHS)
+            return float(_clip_to_64_bits(sum(_millionths(cell) for cell in cells if not isnan(cell)))) / float(
+                MILLIONTHS
+            )
         case Function.TOTAL:
-            return _bounded(sum(cells))
+            return _clip_to_64_bits(sum(cells))
         case Function.LARGEST:
-            return _end(cells, value.function)
+            return _extreme_value(cells, value.function)
         case _:
-            return _end(cells, Function.SMALLEST)
+            return _extreme_value(cells, Function.SMALLEST)
 
 
-def _bounded(total: int) -> int:
+def _clip_to_64_bits(total: int) -> int:
     """Return the number of 64 bits that is nearest to a sum."""
     return min(max(total, INTEGERS[0]), INTEGERS[-1])
 
@@ -224,7 +226,7 @@ def _millionths(number: float) -> int:
     return floor(min(max(number, -LARGEST_REAL), LARGEST_REAL) * float(MILLIONTHS) + 0.5)
 
 
-def _end(cells: Sequence[Any], function: Function) -> object:
+def _extreme_value(cells: Sequence[Any], function: Function) -> object:
     """Return the smallest or largest of some values; None if there are none."""
     choose: Any = min if function in {Function.SMALLEST, Function.FIRST} else max
-    return choose(cells, key=ordered, default=None)
+    return choose(cells, key=sortable, default=None)

@@ -29,7 +29,14 @@ from noisycount.engines.conformance.certificate import Certificate
 from noisycount.engines.findings import with_findings
 from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.engines.interface import CheckedSource, Closeable
-from noisycount.engines.opening import engine_under_test, files, frames, relation_identities, served, table_names
+from noisycount.engines.opening import (
+    engine_under_test,
+    files,
+    frame_engine,
+    open_served_table,
+    relation_identities,
+    table_names,
+)
 from noisycount.engines.places import ServedTable, ServerPlace
 from noisycount.engines.table_checks import TablesCheck
 from noisycount.engines.views.relations import UnitClaim
@@ -265,7 +272,7 @@ def desk_of_frame(
     """Return the desk of a table in memory. All of it is read now; its description is written at the first question."""
     known = catalog if stated.name else Catalog()
     unit = known.unit(stated.name or _SHOWN, stated.unit)
-    source = frames().open(frame, unit=unit, columns=stated.columns)
+    source = frame_engine().open(frame, unit=unit, columns=stated.columns)
     source.schema = with_public_values(source.schema, stated.values)
     return Desk(
         source, ledger, replace(paying, label=lambda: _write_description(source, unit, stated, catalog, ledger))
@@ -375,7 +382,7 @@ def checked_table(  # noqa: PLR0913 - one argument for each property of the reco
     """
     read = None if columns is None else [*columns, *([unit] if unit else [])]
     claim = claim or UnitClaim(unit, is_stated=False)
-    with served(
+    with open_served_table(
         table.place, columns=read, seconds=table.seconds, certificates=certificates, claim=claim, kinds=kinds
     ) as source:
         whole = source.schema.entire

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from noisycount.engines.opening import served
+from noisycount.engines.opening import open_served_table
 from noisycount.engines.places import ServerPlace
 from noisycount.errors import SourceError
 from noisycount.ledger.ledger import Ledger
@@ -43,7 +43,7 @@ def session(people: str) -> Iterator[Any]:
     """The session of an application that drives the cluster."""
     from pyspark.sql import SparkSession
 
-    with served(ServerPlace.read(people)):
+    with open_served_table(ServerPlace.read(people)):
         made = SparkSession.builder.getOrCreate()
         made.range(0, ROWS, 1, PARTS).createGlobalTempView("slow")
         yield made
@@ -79,7 +79,7 @@ def when_some_parts_are_done(session: Any) -> None:
 
 def test_a_cluster_counts_files_by_person(people: str) -> None:
     """Records on two machines, and persons who are on both."""
-    with served(ServerPlace.read(people), unit="who", columns=["age"]) as source:
+    with open_served_table(ServerPlace.read(people), unit="who", columns=["age"]) as source:
         asked = [parse(text, source.schema) for text in ("age >= 50", "true", "age = 3")]
         everyone = {(part * 100 + row) // 3: None for part in range(4) for row in range(100)}
         old = {(part * 100 + row) // 3 for part in range(4) for row in range(50, 100)}
@@ -92,7 +92,7 @@ def test_a_worker_killed_in_the_middle_of_a_count_changes_no_count_and_no_debit(
     """The count is right or fails, and is charged once, whether it is asked again or not."""
     with (
         Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as ledger,
-        served(slow) as source,
+        open_served_table(slow) as source,
         ThreadPoolExecutor() as aside,
     ):
         desk = Desk(source, ledger, Dataset("slow", Fraction(1000)))
@@ -114,4 +114,4 @@ def test_a_worker_killed_in_the_middle_of_a_count_changes_no_count_and_no_debit(
 def test_another_cluster_needs_another_process() -> None:
     """The refusal names the cluster that this process drives."""
     with pytest.raises(SourceError, match=r"but this process drives 'spark://127\.0\.0\.1:"):
-        served(ServerPlace.read("spark://local#/lake/visits"))
+        open_served_table(ServerPlace.read("spark://local#/lake/visits"))

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from noisycount.engines.opening import served
+from noisycount.engines.opening import open_served_table
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.spark.driver import java_at_hand
 from noisycount.errors import SourceError
@@ -32,10 +32,10 @@ import sys
 from pathlib import Path
 from noisycount.errors import SourceError
 from noisycount.query.language import parse
-from noisycount.engines.opening import served
+from noisycount.engines.opening import open_served_table
 from noisycount.engines.places import ServerPlace
 place = ServerPlace.read(sys.argv[1])
-with served(place, unit="who") as source:
+with open_served_table(place, unit="who") as source:
     print(source.count([parse("age >= 30", source.schema)]))
     Path(sys.argv[2]).write_bytes(b"PAR1 torn")
     try:
@@ -58,7 +58,7 @@ def application(spark_url: str, ages: Path) -> Iterator[Any]:
     """A session of an application that has settings of its own."""
     from pyspark.sql import SparkSession
 
-    with served(ServerPlace.read(f"{spark_url}#{ages}")):
+    with open_served_table(ServerPlace.read(f"{spark_url}#{ages}")):
         session = SparkSession.builder.getOrCreate()
     before = {name: session.conf.get(name) for name in HOSTILE}
     for name, value in HOSTILE.items():
@@ -78,14 +78,14 @@ def settings(session: Any) -> Mapping[str, str]:
 def test_an_application_keeps_its_session_and_its_settings(spark_url: str, application: Any, ages: Path) -> None:
     """Ours neither changes nor takes over what stands there, and has no say in it."""
     application.range(3).createOrReplaceTempView("mine")
-    with served(ServerPlace.read(f"{spark_url}#{ages}"), unit="who") as source:
+    with open_served_table(ServerPlace.read(f"{spark_url}#{ages}"), unit="who") as source:
         assert source.count([parse("age >= 30", source.schema)]) == [2]
         assert settings(application) == HOSTILE
         assert application.getActiveSession() is not None
     assert settings(application) == HOSTILE
     assert application.table("mine").count() == 3
     with pytest.raises(SourceError, match="does not exist"):
-        served(ServerPlace.read(f"{spark_url}#mine"))
+        open_served_table(ServerPlace.read(f"{spark_url}#mine"))
 
 
 def test_a_view_is_refused_whatever_its_records_are(spark_url: str, application: Any, ages: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_view_is_refused_whatever_its_records_are(spark_url: str, application:
     files.createGlobalTempView("whole")
     for view in ("made", "whole"):
         with pytest.raises(SourceError, match=r"is a view.* name a table that stores the rec"):
-            served(ServerPlace.read(f"{spark_url}#global_temp.{view}"))
+            open_served_table(ServerPlace.read(f"{spark_url}#global_temp.{view}"))
 
 
 @pytest.mark.usefixtures("unguarded")
@@ -107,7 +107,7 @@ def test_errors_of_spark_say_nothing_of_a_cell(
     application.conf.set("spark.sql.ansi.enabled", "true")
     texts = application.range(2).selectExpr(f"if(id = 0, '1', '{CANARY}') as n")
     texts.select(texts.n.cast("int").alias("n")).createOrReplaceGlobalTempView("broken")
-    with served(ServerPlace.read(f"{spark_url}#global_temp.broken")) as source:
+    with open_served_table(ServerPlace.read(f"{spark_url}#global_temp.broken")) as source:
         source.prepare()
         with pytest.raises(SourceError, match=r"broken cannot be counted: check that") as caught:
             source.count([parse("n = 1", source.schema)])
@@ -122,7 +122,7 @@ def test_errors_of_spark_say_nothing_of_a_cell(
 def test_a_count_that_takes_too_long_is_given_up(spark_url: str, application: Any) -> None:
     """A count beyond its time-out ends with a single line, long before the scan would end."""
     application.range(0, 10**12, 1, 4).createOrReplaceGlobalTempView("endless")
-    with served(ServerPlace.read(f"{spark_url}#global_temp.endless"), seconds=5) as source:
+    with open_served_table(ServerPlace.read(f"{spark_url}#global_temp.endless"), seconds=5) as source:
         begun = time.monotonic()
         with pytest.raises(SourceError, match="took longer than its time-out and was cancelled"):
             source.count([parse("id >= 30", source.schema)])
@@ -133,11 +133,11 @@ def test_a_count_that_takes_too_long_is_given_up(spark_url: str, application: An
 def test_a_driver_that_was_stopped_starts_again(application: Any, spark_url: str, ages: Path) -> None:
     """An open source is refused after its driver stopped; a newly opened one counts."""
     place = ServerPlace.read(f"{spark_url}#{ages}")
-    with served(place) as source:
+    with open_served_table(place) as source:
         application.sparkContext.stop()
         with pytest.raises(SourceError, match="does not answer: check that the cluster runs"):
             source.prepare()
-    with served(place) as source:
+    with open_served_table(place) as source:
         assert source.count([parse("age >= 30", source.schema)]) == [2]
 
 
@@ -147,7 +147,7 @@ def test_a_cluster_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(SparkContext, "_active_spark_context", None)
     with pytest.raises(SourceError, match=r"spark://127.0.0.1:\d+#visits does not answer"):
-        served(ServerPlace.read(f"spark://127.0.0.1:{free_port()}#visits"))
+        open_served_table(ServerPlace.read(f"spark://127.0.0.1:{free_port()}#visits"))
 
 
 def test_without_a_java_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_without_pyspark_one_line_says_what_to_install(monkeypatch: pytest.Monke
     """The engine is imported when it opens something."""
     monkeypatch.setitem(sys.modules, "noisycount.engines.spark.source", None)
     with pytest.raises(SourceError, match=r"missing: install .* pip install '\.\[spark\]'"):
-        served(ServerPlace.read("spark://local#visits"))
+        open_served_table(ServerPlace.read("spark://local#visits"))
 
 
 @pytest.mark.thorough

@@ -9,7 +9,7 @@ import pytest
 from psycopg import sql
 
 from noisycount.engines.memory import MemorySource
-from noisycount.engines.opening import served
+from noisycount.engines.opening import open_served_table
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.sql.source import SqlSource
 from noisycount.errors import SourceError
@@ -342,14 +342,14 @@ def test_large_questions_are_counted(postgresql: Server) -> None:
 def test_a_server_is_opened_only_with_a_certificate(postgresql: Server) -> None:
     """Ours is certified by our tests; of another encoding nobody knows."""
     table = made_by(postgresql, "age int", "1")
-    with served(place_of(postgresql, table), columns=["age"], seconds=9) as source:
+    with open_served_table(place_of(postgresql, table), columns=["age"], seconds=9) as source:
         assert source.count([parse("age = 1", source.schema)]) == [1]
     with postgresql.shell("postgres") as shell:
         shell.execute("CREATE DATABASE western2 ENCODING LATIN1 TEMPLATE template0")
     with postgresql.shell("western2") as shell:
         shell.execute("CREATE TABLE visits (age int)")
     place = ServerPlace.read(f"{postgresql.url('western2')}#visits")
-    require_refused(lambda: served(place), "which is not counted, as it was never tested here")
+    require_refused(lambda: open_served_table(place), "which is not counted, as it was never tested here")
 
 
 @pytest.mark.parametrize(

@@ -113,8 +113,8 @@ def _without_keys(scope: Any, *_: object) -> None:  # noqa: ANN401 - a private c
 
 MUTANTS: dict[str, tuple[object, str, Callable[..., object]]] = {
     "joins of two columns that name the unit": (proof, "merge_sources", _mixed),
-    "groups by any column": (proof._Scope, "_keep", _without_keys),  # noqa: SLF001 - what is switched off
-    "public tables with several rows": (Proof, "_folded", lambda *_: (frozenset(),)),
+    "groups by any column": (proof._Scope, "_keep_units_among", _without_keys),  # noqa: SLF001 - what is switched off
+    "public tables with several rows": (Proof, "_fold_names", lambda *_: (frozenset(),)),
     "equations beside an OR": (proof, "inner_conditions", _any_equations),
 }
 

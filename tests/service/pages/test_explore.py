@@ -158,6 +158,6 @@ def test_explore_needs_no_slot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     """Replies leave at once, also where replies about data sets wait for a tick."""
     asked: list[object] = []
     with serving(configured(tmp_path), slots=True) as state:
-        monkeypatch.setattr(ReplyTick, "held", lambda *work: asked.append(work))
+        monkeypatch.setattr(ReplyTick, "hold_until_tick", lambda *work: asked.append(work))
         assert calling(state).get("/explore").status_code == 200
     assert asked == []

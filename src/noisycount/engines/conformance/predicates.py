@@ -89,7 +89,7 @@ def person_value(rows: Sequence[tree.Column], maker: "PredicateMaker", table: st
     return PersonValue.from_function(function, where, draws.one_of(columns), draws.one_of(orders), table)
 
 
-def near(value: Any, draws: Draws) -> Any:  # noqa: ANN401 - of the kind of the value
+def value_or_neighbour(value: Any, draws: Draws) -> Any:  # noqa: ANN401 - of the kind of the value
     """Return a value, or the next greater or smaller one."""
     step = draws.below(6) - 1
     if step not in {-1, 1}:
@@ -185,7 +185,7 @@ class PredicateMaker:
     def other_side(self, column: tree.Column) -> tree.Column | tree.Literal:
         """Draw the other operand of a comparison with a column."""
         if self.draws.is_one_in(3):
-            return self.draws.one_of([other for other in self.columns if _compare(column, other)])
+            return self.draws.one_of([other for other in self.columns if _are_comparable(column, other)])
         return self.literals(column, 1)[0]
 
     def literals(self, column: tree.Column, number: int) -> tuple[tree.Literal, ...]:
@@ -194,7 +194,7 @@ class PredicateMaker:
         kind = column.kind
         if kind is Kind.INTEGER and draws.is_one_in(4):
             kind = Kind.REAL
-        values = [near(draws.one_of(LITERALS[kind]), draws) for _ in range(number)]
+        values = [value_or_neighbour(draws.one_of(LITERALS[kind]), draws) for _ in range(number)]
         return tuple(tree.Literal(kind, value) for value in values)
 
     def pattern(self) -> str:
@@ -207,7 +207,7 @@ class PredicateMaker:
         return "".join(draws.one_of("%_") if draws.is_one_in(4) else character for character in text)
 
 
-def _compare(column: tree.Column, other: tree.Column) -> bool:
+def _are_comparable(column: tree.Column, other: tree.Column) -> bool:
     """Return True if two columns can be compared."""
     return column.kind is other.kind or (column.kind.is_number and other.kind.is_number)
 

@@ -118,7 +118,7 @@ class Exercise:
 
 
 @cache
-def narrowed(exercise: Exercise, features: tuple[Feature, ...]) -> Exercise:
+def without_features(exercise: Exercise, features: tuple[Feature, ...]) -> Exercise:
     """Return an exercise with missing values in place of cells with one of some features."""
     if not features:
         return exercise
@@ -148,7 +148,7 @@ def mixed_records() -> list[Record]:
     draws = Draws("mixed")
     columns: dict[str, list[object]] = {}
     for kind, cells in CELLS.items():
-        shuffled = _shuffled(cells, 2 * _ROWS, draws)
+        shuffled = _shuffled_cells(cells, 2 * _ROWS, draws)
         equal_cells = [draws.one_of(cells) for _ in range(_ALIKE)]
         for letter, part in (("a", shuffled[:_ROWS]), ("b", shuffled[_ROWS:])):
             columns[f"{kind.value}_{letter}"] = [*part, *equal_cells, *[None] * _EMPTY]
@@ -158,7 +158,7 @@ def mixed_records() -> list[Record]:
     ]
 
 
-def _shuffled(cells: Sequence[object], number: int, draws: Draws) -> list[object]:
+def _shuffled_cells(cells: Sequence[object], number: int, draws: Draws) -> list[object]:
     """Return a number of cells: all given ones in random order, repeated as needed, with missing values."""
     pool: list[object] = []
     while len(pool) < number:

@@ -10,7 +10,15 @@ from time import monotonic
 
 from noisycount.display.values import Shown
 from noisycount.engines.conformance.certificate import Certificate, EngineUnderTest, Identity
-from noisycount.engines.conformance.records import CELLS, FEATURES, Exercise, Feature, TableQuestion, digest, narrowed
+from noisycount.engines.conformance.records import (
+    CELLS,
+    FEATURES,
+    Exercise,
+    Feature,
+    TableQuestion,
+    digest,
+    without_features,
+)
 from noisycount.engines.conformance.tables import exercises
 from noisycount.engines.interface import Source
 from noisycount.engines.memory import MemorySource
@@ -89,7 +97,7 @@ def number_text(question: TableQuestion, place: object) -> str:
         place: The level and node of the number, or the keys of its group; None: the whole table.
     """
     parts = question.keys.parts if isinstance(question, CellQuestion) else question.parts
-    text = f"by {' and '.join(_cut(part.text) for part in parts)}"
+    text = f"by {' and '.join(_shortened(part.text) for part in parts)}"
     if question.where is not None:
         text += f" where {canonical_text(question.where)}"
     if question.max_groups is not None:
@@ -104,10 +112,10 @@ def _node(question: CellQuestion, level: int, node: int) -> str:
     named = question.levels[level]
     cells = [cell for cell, parent in enumerate(named.of_cell.tolist()) if parent == node]
     keys = [question.keys.key(c) if c < len(question.keys) else "other" for c in cells]
-    return f"{named.name} {_cut(', '.join(map(str, keys)))}"
+    return f"{named.name} {_shortened(', '.join(map(str, keys)))}"
 
 
-def _cut(text: str) -> str:
+def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
@@ -132,7 +140,7 @@ class _Examiner:
         """Yield every answer of the engine, in order, with the name of its exercise."""
         missing = self._missing_features()
         for whole_exercise in self.exercises:
-            exercise = narrowed(whole_exercise, missing)
+            exercise = without_features(whole_exercise, missing)
             with ExitStack() as stack:
                 source = None if exercise.is_refused else self._open(exercise, stack)
                 if exercise.is_refused:
@@ -149,15 +157,15 @@ class _Examiner:
     def _missing_features(self) -> tuple[Feature, ...]:
         """Return the features of cells that the engine's tables cannot store. All other cells must be stored."""
         with ExitStack() as stack:
-            self._open(narrowed(self.exercises[0], FEATURES), stack)
-        missing = [feature for feature in FEATURES if not self._holds(feature)]
+            self._open(without_features(self.exercises[0], FEATURES), stack)
+        missing = [feature for feature in FEATURES if not self._can_store(feature)]
         self.unheld += [feature.name for feature in missing]
         return tuple(missing)
 
-    def _holds(self, feature: Feature) -> bool:
+    def _can_store(self, feature: Feature) -> bool:
         """Return True if a table of the engine can store the cells of a feature."""
         with ExitStack() as stack:
-            return self._open(_probe(feature), stack) is not None
+            return self._open(_feature_records(feature), stack) is not None
 
     def _open(self, exercise: Exercise, stack: ExitStack) -> Source | None:
         """Open the records as a table. Return None if the engine refuses optional records."""
@@ -220,7 +228,7 @@ def _count_batch(source: Source, predicates: Sequence[Predicate]) -> list[int | 
     return [count for predicate in predicates for count in _count_batch(source, [predicate])]
 
 
-def _probe(feature: Feature) -> Exercise:
+def _feature_records(feature: Feature) -> Exercise:
     """Return records that consist of the cells of a feature."""
     kinds = {kind: [*filter(feature.covers, cells)] for kind, cells in CELLS.items()}
     columns = {kind: cells for kind, cells in kinds.items() if cells}

@@ -155,13 +155,13 @@ def truncated_tables(towns: Sequence[str]) -> Iterator[TableQuestion]:
     """Yield tables by town, by age, and by both, with listed towns and with hidden keys, under contribution bounds."""
     for parts, max_groups, salt in product([(_TOWN,), (_AGE,), (_TOWN, _AGE)], _LIMITS, _SALTS_TRUNCATED_TABLES):
         yield KeyQuestion(parts, None, max_groups, salt)
-        keys = _listed(parts, towns)
+        keys = _town_and_age_keys(parts, towns)
         for has_other in (False, True):
             levels = _levels(len(keys) + has_other)
             yield CellQuestion(keys, None, levels, has_other, max_groups, salt)
 
 
-def _listed(parts: tuple[GroupBy, ...], towns: Sequence[str]) -> KeySet:
+def _town_and_age_keys(parts: tuple[GroupBy, ...], towns: Sequence[str]) -> KeySet:
     """Return all combinations of the towns and two ranges of ages."""
     values = tuple(tuple(towns) if part is _TOWN else (0, 2) for part in parts)
     codes = [*product(*(range(len(keys_of_part)) for keys_of_part in values))]
@@ -192,10 +192,10 @@ _MOST_ROWS = 9
 
 def exercises() -> Iterator[Exercise]:
     """Yield the exercises. The first one shows whether an engine can make tables at all."""
-    yield from _mixed()
+    yield from _exercises_of_all_kinds()
     yield from _persons()
-    yield _crowd()
-    yield from _spelled()
+    yield _exercise_of_many_persons()
+    yield from _exercises_of_spelled_texts()
     yield _values_of_persons()
     yield from _named_columns()
     yield Exercise("no records", MIXED, [], predicates=[Constant(value=True), *_column_predicates(MIXED)])
@@ -209,7 +209,7 @@ def exercises() -> Iterator[Exercise]:
     )
 
 
-def _mixed() -> Iterator[Exercise]:
+def _exercises_of_all_kinds() -> Iterator[Exercise]:
     """Yield exercises with cells of every kind, counted by records and by persons."""
     records = mixed_records()
     columns = {name: kind for name, kind in MIXED.items() if name != PERSON}
@@ -259,7 +259,7 @@ def _values_of_persons() -> Exercise:
     return Exercise(name, {PERSON: Kind.INTEGER, **columns}, records, PERSON, predicates, tables)
 
 
-def _crowd() -> Exercise:
+def _exercise_of_many_persons() -> Exercise:
     """Return an exercise with so many persons that an approximate count by a sketch would be wrong."""
     schema = {PERSON: Kind.INTEGER, "age": Kind.INTEGER}
     records = [{PERSON: number * 7919, "age": number % 90} for number in range(_CROWD)]
@@ -268,7 +268,7 @@ def _crowd() -> Exercise:
     return Exercise("very many persons", schema, records, PERSON, predicates)
 
 
-def _spelled() -> Iterator[Exercise]:
+def _exercises_of_spelled_texts() -> Iterator[Exercise]:
     """Yield exercises with texts that spell numbers and dates, counted by records and by persons."""
     schema = {PERSON: Kind.INTEGER, "text": Kind.TEXT, "number": Kind.REAL, "day": Kind.DATE, "other": Kind.TEXT}
     parsed = [Column(name, kind, is_parsed=True) for name in ("text", "other") for kind in FUNCTIONS.values()]
@@ -308,7 +308,7 @@ def _named_columns() -> Iterator[Exercise]:
         ("columns that differ in case", _CASES),
     ):
         schema = dict.fromkeys(names, Kind.INTEGER)
-        records = [_ladder(names, row) for row in range(len(names) + 1)]
+        records = [_staircase_row(names, row) for row in range(len(names) + 1)]
         hidden = [KeyQuestion([EachValue(Column(name, Kind.INTEGER))], None) for name in names[:3]]
         for unit in (None, names[0]):
             columns = {name: kind for name, kind in schema.items() if name != unit}
@@ -323,7 +323,7 @@ def _named_columns() -> Iterator[Exercise]:
             )
 
 
-def _ladder(names: Sequence[str], row: int) -> Record:
+def _staircase_row(names: Sequence[str], row: int) -> Record:
     """Return the record of a row: 1 in its first `row` columns, so that each column has another number of ones."""
     return {name: int(index < row) for index, name in enumerate(names)}
 

@@ -138,7 +138,7 @@ def sheet_losses(place: str, sheet: str | None) -> dict[int, Counter[str]]:
                 # the remainder stands after the last whole cell
                 cells, mark, remainder = (remainder[-_LONGEST_CELL:] + piece).rpartition(b"c>")
                 for letters, attributes, cell in _CELL.findall(cells + mark) if _MAY_LOSE(cells) else ():
-                    if loss := _loss(attributes, cell):
+                    if loss := _unreadable_reason(attributes, cell):
                         place_from_1 = reduce(lambda number, letter: 26 * number + letter - 64, letters, 0)
                         losses.setdefault(place_from_1 - 1, Counter())[loss] += 1
     return losses
@@ -149,7 +149,7 @@ _MAY_LOSE = re.compile(rb't="e"|<(\w+:)?f\b').search
 _HAS_RESULT = re.compile(rb"<(?:\w+:)?v[^>/]*>[^<]").search
 
 
-def _loss(attributes: bytes, cell: bytes) -> str | None:
+def _unreadable_reason(attributes: bytes, cell: bytes) -> str | None:
     """Return what keeps a cell of a sheet from being read; None if nothing does."""
     if b't="e"' in attributes:
         return "errors"

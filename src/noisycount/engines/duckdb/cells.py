@@ -78,7 +78,7 @@ def _is_plain_real(text: str, cast: str, decimal: str) -> str:
 _NO_NUMBER = "[+-]?(?i:inf(inity)?)|(?i:nan)"
 
 
-def given_cell(cell: str, form: ColumnFormat) -> str:
+def is_given_sql(cell: str, form: ColumnFormat) -> str:
     """Return the SQL of whether a cell has a value: it is neither empty nor a word for a missing one."""
     words = form.missing if _keeps_blanks(form) and form.normalise != "NFKC" else (*form.missing, "")
     return f"({cell} IS NOT NULL{_is_none_of(_cell_text(cell, form), words)}{_is_no_nan(_cell_text(cell, form), form)})"
@@ -134,7 +134,7 @@ def _value(text: str, form: ColumnFormat) -> str:
         case Kind.INTEGER | Kind.REAL:
             return _number(text, form)
         case Kind.BOOLEAN:
-            return _truth(text, form)
+            return _boolean_sql(text, form)
         case _:
             return _date_or_time(text, form)
 
@@ -196,7 +196,7 @@ def _number(text: str, form: ColumnFormat) -> str:
     )
 
 
-def _truth(text: str, form: ColumnFormat) -> str:
+def _boolean_sql(text: str, form: ColumnFormat) -> str:
     true, false = (_is_one_of(words, text, "lower") for words in truth_words(form))
     return f"CASE WHEN {true} THEN true WHEN {false} THEN false END"
 
@@ -207,15 +207,15 @@ def _date_or_time(text: str, form: ColumnFormat) -> str:
     if form.date_format == ZONED:
         pattern, value = ISO_ZONED, f"TRY_CAST({_near_zone(text)} AS TIMESTAMPTZ) AT TIME ZONE 'UTC'"
     elif form.date_format == EXCEL:
-        pattern, value = _serial(text, form.kind)
+        pattern, value = _serial_day_sql(text, form.kind)
     elif form.date_format is None:
         pattern, value = form.kind.iso, f"TRY_CAST({text} AS {type_})"
     else:
-        pattern, value = date_pattern(form.date_format), _parsed(text, form.date_format)
+        pattern, value = date_pattern(form.date_format), _parse_date_sql(text, form.date_format)
     return f"CASE WHEN regexp_full_match({text}, {quoted_text(pattern)}) THEN CAST({value} AS {type_}) END"
 
 
-def _parsed(text: str, date_format: str) -> str:
+def _parse_date_sql(text: str, date_format: str) -> str:
     """Return the SQL of a date or a time in the directives of `strftime`, without a zone."""
     if "%n" in date_format:  # DuckDB would round nanoseconds: they are cut off
         text = f"regexp_replace({text}, '([.,][0-9]{{6}})[0-9]+', '\\1')"
@@ -223,7 +223,7 @@ def _parsed(text: str, date_format: str) -> str:
     value = _read_in_english(text, date_format)
     if re.search("%[aAbBpz]| ", date_format):
         single = f"regexp_replace({text}, '{DATE_BLANK}+', ' ', 'g')"
-        return f"coalesce({value}, {_read_in_english(*_translated(single, re.sub(' +', ' ', date_format)))})"
+        return f"coalesce({value}, {_read_in_english(*_english_date_sql(single, re.sub(' +', ' ', date_format)))})"
     return value
 
 
@@ -235,7 +235,7 @@ def _read_in_english(text: str, date_format: str) -> str:
     return f"try_strptime({zoned}, {quoted_text(date_format.replace(' %z', '%z'))}) AT TIME ZONE 'UTC'"
 
 
-def _month(name: str) -> str:
+def _month_name_sql(name: str) -> str:
     """Return the SQL of the English name of a month. DuckDB searches maps from their beginning: few names are first."""
     maps = []
     for is_western in (True, False):
@@ -255,7 +255,7 @@ _WORDS = {
 }
 
 
-def _translated(text: str, date_format: str) -> tuple[str, str]:
+def _english_date_sql(text: str, date_format: str) -> tuple[str, str]:
     """Return the SQL of a date in English, without a day of the week, and its format.
 
     Months in other languages, ordinals such as `1st`, `p.m.` and zones such as `GMT+1` become what DuckDB reads.
@@ -266,12 +266,12 @@ def _translated(text: str, date_format: str) -> tuple[str, str]:
     for place, piece in enumerate(re.split(f"%([{words}])", date_format)):
         literal = (date_pattern(piece) if "%" in piece else re.escape(piece), "", piece)
         kept_pattern, dropped_pattern, directive = _WORDS[piece] if place % 2 else literal
-        pattern += (f"({_uncaptured(kept_pattern)})" if kept_pattern else "") + _uncaptured(dropped_pattern)
+        pattern += (f"({_without_captures(kept_pattern)})" if kept_pattern else "") + _without_captures(dropped_pattern)
         form += directive
         if kept_pattern:
             group = len(parts) + 1
             name = f"lower(rtrim(regexp_extract({text}, '^PATTERN$', {group}), '.'))"
-            parts.append(_month(name) if directive == "%b" else f"'\\{group}{'M' * (directive == '%p')}'")
+            parts.append(_month_name_sql(name) if directive == "%b" else f"'\\{group}{'M' * (directive == '%p')}'")
     english = f"regexp_replace({text}, '^PATTERN$', {' || '.join(parts)})".replace("PATTERN", pattern)
     if "%z" in date_format:
         english = f"regexp_replace({english}, ' ?(GMT|UTC)$', 'Z')"
@@ -280,7 +280,7 @@ def _translated(text: str, date_format: str) -> tuple[str, str]:
     return f"ltrim({english})", form.lstrip()
 
 
-def _uncaptured(pattern: str) -> str:
+def _without_captures(pattern: str) -> str:
     """Return a regular expression without groups that have numbers."""
     return re.sub(r"(?<!\\)\((?!\?)", "(?:", pattern)
 
@@ -291,7 +291,7 @@ def _near_zone(text: str) -> str:
     return f"regexp_replace({near}, '([+-][0-9]{{2}})([0-9]{{2}})$', '\\1:\\2')"
 
 
-def _serial(text: str, kind: Kind) -> tuple[str, str]:
+def _serial_day_sql(text: str, kind: Kind) -> tuple[str, str]:
     """Return the regular expression and the SQL of days since 1899-12-30, with a fraction for the time of a day."""
     if kind is Kind.DATE:
         return r"[1-9][0-9]{0,6}(\.0+)?", f"DATE '1899-12-30' + CAST(TRY_CAST({text} AS DOUBLE) AS INTEGER)"

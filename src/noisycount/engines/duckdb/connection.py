@@ -155,7 +155,7 @@ class Cursors:
             raise SourceError("the records are closed: open the source again")
 
     @contextmanager
-    def one(self) -> Iterator[duckdb.DuckDBPyConnection]:
+    def cursor_for_query(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """Yield a cursor for one query."""
         with self._lock:
             self.require_open()
@@ -199,7 +199,7 @@ _INTERRUPT_INTERVAL = 0.05  # s; interrupting is repeated, as it may fall betwee
 
 
 @contextmanager
-def limited(cursor: Connection, seconds: float | None) -> Iterator[None]:
+def time_limit(cursor: Connection, seconds: float | None) -> Iterator[None]:
     """Interrupt the statements of a cursor inside the block after some seconds; None: never."""
     if seconds is None:
         yield

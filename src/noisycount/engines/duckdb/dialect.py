@@ -16,7 +16,7 @@ from sqlalchemy.types import UserDefinedType
 
 from noisycount.engines import counts as statements
 from noisycount.engines import dialect as shared
-from noisycount.engines.duckdb.connection import Connection, limited, without_engine_errors
+from noisycount.engines.duckdb.connection import Connection, time_limit, without_engine_errors
 from noisycount.engines.expressions import Person, StatementRecords, blank_name, edges_of, is_wide, shape_of, type_of
 from noisycount.engines.formats import DIGITS_WITH_ZEROS, PLAIN_TEXT, WHITE_SPACE, ZEROS_INSIDE
 from noisycount.engines.persons import Persons, persons_of
@@ -282,7 +282,7 @@ def _person_text(shapes: Sequence[Predicate], unit: str | None, kind: Kind | Non
     return shared.text_of(statements.count_statement(shapes, records_of(unit, kind)), DUCKDB)
 
 
-def _cached(write_text: Any, size: int) -> Callable[..., Any]:  # noqa: ANN401 - a function with a cache
+def _with_cache(write_text: Any, size: int) -> Callable[..., Any]:  # noqa: ANN401 - a function with a cache
     """Return a function with its cache, or without it if its text would be long."""
     function: Callable[..., Any] = write_text if size <= _MOST_PARTS else write_text.__wrapped__
     return function
@@ -302,13 +302,13 @@ def count_text(predicates: Sequence[Predicate], unit: str | None, kind: Kind | N
     blanks: list[Any] = []
     if next(values_in(predicates), None) is not None:
         shapes = tuple(shape_of(predicate, blanks) for predicate in predicates)
-        return _with_values(_cached(_person_text, len(blanks))(shapes, unit, kind), blanks)
-    first, *pieces = _cached(_count_pieces, len(predicates))(len(predicates), unit, kind)
+        return _with_values(_with_cache(_person_text, len(blanks))(shapes, unit, kind), blanks)
+    first, *pieces = _with_cache(_count_pieces, len(predicates))(len(predicates), unit, kind)
     texts, all_values = [first], dict[str, Any]()
     for place, (predicate, piece) in enumerate(zip(predicates, pieces, strict=True)):
         blanks = []
         shape = shape_of(predicate, blanks)
-        text, values = _with_values(_cached(flag_text, len(blanks))(shape, is_boolean=unit is not None), blanks)
+        text, values = _with_values(_with_cache(flag_text, len(blanks))(shape, is_boolean=unit is not None), blanks)
         texts += [_VALUE_NAME.sub(partial(_name_of_place, place), text), piece]
         all_values |= {f"p{place}_{name}": value for name, value in values.items()}
     return "".join(texts), all_values
@@ -321,15 +321,15 @@ def keys_text(question: KeyQuestion, unit: str | None, kind: Kind | None) -> Tex
 
 
 @lru_cache(maxsize=1)
-def _parser() -> Connection:
+def _parsing_connection() -> Connection:
     """Return a connection without records, which parses statements."""
     return duckdb.connect(":memory:")
 
 
 @lru_cache(maxsize=128)
-def _parsed(text: str) -> duckdb.Statement:
+def _parsed_statement(text: str) -> duckdb.Statement:
     """Return a parsed statement for any connection, as parsing takes a quarter of the time of a small count."""
-    (statement,) = _parser().extract_statements(text)
+    (statement,) = _parsing_connection().extract_statements(text)
     return statement
 
 
@@ -352,7 +352,7 @@ class Counting:
     def counts(self, predicates: Sequence[Predicate]) -> list[int]:
         """Return the count of each predicate; see `Source.count`."""
         text, values = count_text(predicates, self.unit, self._kind)
-        row = self.row((_parsed(text) if len(values) <= _MOST_PARSED else text, values))
+        row = self.row((_parsed_statement(text) if len(values) <= _MOST_PARSED else text, values))
         self.require_unchanged()
         return list(row[: len(predicates)])
 
@@ -382,7 +382,7 @@ class Counting:
         """Return the rows of a result."""
 
         def fetch() -> list[Sequence[Any]]:
-            with self.opened() as cursor, limited(cursor, self.seconds):
+            with self.opened() as cursor, time_limit(cursor, self.seconds):
                 return [*cursor.execute(*statement).fetchall()]
 
         return without_engine_errors(fetch, self.refusal)
@@ -391,7 +391,7 @@ class Counting:
         """Return the counts of listed cells; see `Source.count_cells`."""
 
         def count() -> list[NDArray[np.int64]]:
-            with self.opened() as cursor, limited(cursor, self.seconds):
+            with self.opened() as cursor, time_limit(cursor, self.seconds):
                 records = records_of(self.unit, self._kind, cursor)
                 cursor.execute(*shared.text_of(statements.cells_statement(question, records), DUCKDB))
                 result = cursor.fetchnumpy()
@@ -407,17 +407,17 @@ class Counting:
         values: list[Any] = []
         where = None if question.where is None else shape_of(question.where, values)
         shape = KeyQuestion(tuple(question.parts), where, question.max_groups, question.salt)
-        write_text = keys_text.__wrapped__ if any(map(is_wide, shape.parts)) else _cached(keys_text, len(values))
+        write_text = keys_text.__wrapped__ if any(map(is_wide, shape.parts)) else _with_cache(keys_text, len(values))
         statement = _with_values(write_text(shape, self.unit, self._kind), values)
         with self.opened() as cursor:
 
             def execute() -> None:
-                with limited(cursor, self.seconds):
+                with time_limit(cursor, self.seconds):
                     cursor.execute(*statement)
 
             def batch() -> list[Any]:
                 self.require_unchanged()
-                with limited(cursor, self.seconds):
+                with time_limit(cursor, self.seconds):
                     return cursor.fetchmany(statements.KEYS_AT_ONCE)
 
             without_engine_errors(execute, self.refusal)

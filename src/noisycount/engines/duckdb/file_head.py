@@ -117,7 +117,7 @@ def read_head(place: Path, stated: FileFormat) -> tuple[str, str]:
     while True:
         head = _first_bytes(place, size)
         encoding = stated.encoding or _encoding(head)
-        text = _decoded(place, head, encoding)
+        text = _decode_head(place, head, encoding)
         records = len(first_records(text, ",", stated.quoted_by, stated.skip or 0))
         is_enough = records >= _RECORDS - 1 or (size > _HEAD and records > _FEWEST)
         if len(head) < size or size >= _LONGEST_HEAD or is_enough:
@@ -151,17 +151,17 @@ def _encoding(head: bytes) -> str:
     return next((name for mark, name in _MARKS.items() if head.startswith(mark)), "utf-8")
 
 
-def _decoded(place: Path, head: bytes, encoding: str) -> str:
+def _decode_head(place: Path, head: bytes, encoding: str) -> str:
     """Return the first characters of a file, without a byte order mark and without a last character that was cut."""
     text = None
     with suppress(UnicodeError):  # which holds the bytes
         text = getincrementaldecoder(encoding)().decode(head)
     if text is None or "\0" in text:
-        raise _undecoded(place, head, encoding, is_text=text is not None)
+        raise _encoding_error(place, head, encoding, is_text=text is not None)
     return text.removeprefix("\ufeff")
 
 
-def _undecoded(place: Path, head: bytes, encoding: str, *, is_text: bool) -> SourceError:
+def _encoding_error(place: Path, head: bytes, encoding: str, *, is_text: bool) -> SourceError:
     """Return the refusal of a file that is not in an encoding, or has NUL characters in it."""
     has_many = head.count(0) * 4 > len(head)  # as there are between letters of the alphabet
     if is_text and not has_many:

@@ -98,30 +98,30 @@ def _texts(connection: Connection, place: Path, description: Description) -> Rel
     return relation
 
 
-def _objects(connection: Connection, place: Path, description: Description) -> Relation:
+def _open_json(connection: Connection, place: Path, description: Description) -> Relation:
     file = JsonLines.load(place, connection)
     table = TextTable(connection, file.names, file.types, file.losses)
     return _typed_relation(table, description, FileFormat(), partial(file.lines, connection))
 
 
-def _sheet(connection: Connection, place: Path, description: Description) -> Relation:
+def _open_workbook(connection: Connection, place: Path, description: Description) -> Relation:
     sheet = Workbook.load(place, connection, description.table, description.form, mends=description.is_for_check)
     table = TextTable(connection, sheet.layout.names, sheet.types, sheet.losses)
     lines = lambda rows: {row: sheet.places[row] for row in rows}  # noqa: E731 - one use
     return _typed_relation(table, description, sheet.layout.form, lines, sheet.layout)
 
 
-def _sqlite(connection: Connection, place: Path, description: Description) -> Relation:
+def _open_sqlite(connection: Connection, place: Path, description: Description) -> Relation:
     table = foreign.sqlite_table(connection, place, description.table, description.claim)
-    return _foreign(connection, table, description)
+    return _open_foreign_table(connection, table, description)
 
 
-def _statistics(connection: Connection, place: Path, description: Description) -> Relation:
+def _open_statistics_file(connection: Connection, place: Path, description: Description) -> Relation:
     table = foreign.statistics_table(connection, place, description.form.encoding, description.coded)
-    return _foreign(connection, table, description)
+    return _open_foreign_table(connection, table, description)
 
 
-def _foreign(connection: Connection, file: foreign.ForeignTable, description: Description) -> Relation:
+def _open_foreign_table(connection: Connection, file: foreign.ForeignTable, description: Description) -> Relation:
     table = TextTable(connection, file.names, file.types, file.losses)
     return _typed_relation(table, description, FileFormat(encoding=description.form.encoding), lambda _: {})
 
@@ -161,7 +161,7 @@ def _typed_relation(
     return Relation("typed", check)
 
 
-def allow(connection: Connection, *files: Path) -> None:
+def allow_parquet_files(connection: Connection, *files: Path) -> None:
     """Allow the connection to read these Parquet files too, and parse each footer only once."""
     _allow_paths(connection, [name for file in files for name in (file.as_posix(), path_pattern(file))])
     connection.execute("SET parquet_metadata_cache = true")
@@ -173,7 +173,7 @@ def _allow_paths(connection: Connection, paths: Iterable[str]) -> None:
     connection.execute(f"SET allowed_paths = [{', '.join(map(quoted_text, dict.fromkeys([*allowed, *paths])))}]")
 
 
-def _parquet(connection: Connection, place: Path, description: Description) -> Relation:
+def _open_parquet(connection: Connection, place: Path, description: Description) -> Relation:
     """Return the relation of one or several Parquet files, with the columns that their folders name.
 
     Columns of the same name in several files become one column. A file without the column has missing values.
@@ -182,7 +182,7 @@ def _parquet(connection: Connection, place: Path, description: Description) -> R
         SourceError: The files do not fit together.
     """
     if not is_several(place):
-        allow(connection, place)
+        allow_parquet_files(connection, place)
         patterns = [path_pattern(place)]
         single = _read(patterns)
         metadata = ParquetMetadata.read(connection, patterns) if description.is_for_check else ParquetMetadata()
@@ -191,7 +191,7 @@ def _parquet(connection: Connection, place: Path, description: Description) -> R
     _require_nothing_beside(place)
     files = files_of(place)
     keys = hive_keys(place, files)
-    allow(connection, *files, *(file.resolve() for file in files))
+    allow_parquet_files(connection, *files, *(file.resolve() for file in files))
     patterns = [path_pattern(file) for file in files]
     columns = _require_one_type(connection, str(place), patterns)
     is_of_pandas = are_of_pandas(connection, patterns)
@@ -256,7 +256,7 @@ def _require_nothing_beside(place: Path) -> None:
             )
 
 
-def _lake(connection: Connection, lake: "Lake", _: Description) -> Relation:
+def _open_lake(connection: Connection, lake: "Lake", _: Description) -> Relation:
     names = lake.names(connection)
     _allow_paths(connection, names)
     _require_one_type(connection, str(lake), names)
@@ -294,7 +294,7 @@ def _require_one_type(connection: Connection, place: str, names: list[str]) -> d
 
 
 def _copy(connection: Connection, place: Path, description: Description) -> Relation:
-    allow(connection, place)
+    allow_parquet_files(connection, place)
     sql = require_copy(connection, place, description.kinds or {}, description.unit)
     return Relation(sql, part=lambda *_: sql)
 
@@ -339,20 +339,20 @@ _OBJECTS = Format(
     "JSON",
     "it is UTF-8, and that every line is an object",
     "such a file is held in memory as a whole, so make some free, or make it a Parquet file",
-    _objects,
+    _open_json,
     holds_texts=True,
 )
 _WORKBOOK = Format(
     "Excel",
     "the file is whole",
     "a workbook is held in memory as a whole, so make some free, or make it a Parquet file",
-    _sheet,
+    _open_workbook,
     holds_texts=True,
     describes=_LAYOUT,
     has_tables=True,
 )
-PARQUET = Format("Parquet", "the file is whole", "make some free", _parquet)
-LAKE = Format("Parquet", "its files are whole, and that the store answers", "make some free", _lake)
+PARQUET = Format("Parquet", "the file is whole", "make some free", _open_parquet)
+LAKE = Format("Parquet", "its files are whole, and that the store answers", "make some free", _open_lake)
 COPY = Format("Parquet", "the file is whole, or remove it", "make some free", _copy)
 _DATABASE = Format(
     "DuckDB", "the file is whole and that no other program is writing it", "make some free", _database, has_tables=True
@@ -361,7 +361,7 @@ SQLITE = Format(
     "SQLite",
     "the file is whole, and that its texts are UTF-8",
     "a table of SQLite is held in memory as a whole, so make some free, or make it a Parquet file",
-    _sqlite,
+    _open_sqlite,
     holds_texts=True,
     has_tables=True,
 )
@@ -369,7 +369,7 @@ STATISTICS = Format(
     "Stata, SPSS or SAS",
     "the file is whole",
     "such a file is held in memory as a whole, so make some free, or make it a Parquet file",
-    _statistics,
+    _open_statistics_file,
     holds_texts=True,
     describes=frozenset({"encoding"}),
 )

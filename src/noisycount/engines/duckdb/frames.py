@@ -274,7 +274,7 @@ class FrameSource(TypedSource):
         """Return the kind or type of one column, its format, and the facts of its cells."""
         kind = self.schema.entire.get(name)
         value = typed_values(self.types, [name])[name] if kind else f"{duck.quoted_name(name)}::VARCHAR"
-        with self.cursors.one() as cursor:
+        with self.cursors.cursor_for_query() as cursor:
             self.snapshot.attach(cursor, [name])
             stream = cursor.sql(f"SELECT {value} FROM {FRAME}")
             content = ColumnContent.from_cells(read_cells(stream))
@@ -328,7 +328,7 @@ class FrameSource(TypedSource):
         """
 
         def decide() -> tuple[list[Predicate], Iterable[str]]:
-            with self.cursors.one() as cursor:
+            with self.cursors.cursor_for_query() as cursor:
                 decisions = Decisions(texts, cursor, "_" * (1 + max(map(len, self.types))))
                 decided_predicates = [decisions.replace_tests(predicate) for predicate in predicates]
                 return decided_predicates, decisions.tests.values()
@@ -381,7 +381,7 @@ class FrameSource(TypedSource):
         selected = [f"{values.get(name, duck.quoted_name(name))} AS {duck.quoted_name(name)}" for name in names]
         unit = [] if self.unit is None else [self.unit]
         columns = ", ".join([*selected, *map(duck.quoted_name, unit), *flags]) or "1"
-        with self.cursors.one() as cursor:
+        with self.cursors.cursor_for_query() as cursor:
             self.snapshot.attach(cursor, [*names, *unit], numbered)
             cursor.execute(f"CREATE TEMP VIEW records AS SELECT {columns} FROM {FRAME}")
             yield cursor

@@ -43,7 +43,7 @@ class LakeFiles(AbstractFileSystem):  # type: ignore[misc]
 
     def info(self, path: str, **_: object) -> dict[str, object]:
         """Return the name and size of a file."""
-        info = quietly(self.store.info, self.path_of(path))
+        info = call_store(self.store.info, self.path_of(path))
         return {"name": path, "size": info["size"], "type": "file"}
 
     def exists(self, path: str, **_: object) -> bool:
@@ -73,11 +73,11 @@ class LakeFile(AbstractBufferedFile):  # type: ignore[misc]
     def _fetch_range(self, start: int, end: int) -> bytes:
         """Read a range of bytes from the store."""
         store, path = self.fs.store, self.fs.path_of(self.path)
-        content: bytes = quietly(store.cat_file, path, start=start, end=end)
+        content: bytes = call_store(store.cat_file, path, start=start, end=end)
         return content
 
 
-def quietly(work: Any, *arguments: object, **options: object) -> Any:  # noqa: ANN401 - of any store
+def call_store(work: Any, *arguments: object, **options: object) -> Any:  # noqa: ANN401 - of any store
     """Call a function of a store. Replace its errors, which may quote a signature, by OSError."""
     with suppress(Exception):
         return work(*arguments, **options)
@@ -103,9 +103,9 @@ class Lake:
         except ImportError:  # a package for this kind of store is missing
             raise
         except Exception:  # noqa: BLE001 - its text could contain a signature
-            refusal = _unreached(place)
+            refusal = _unreachable_text(place)
         else:
-            return cls(place, store, _answered(place, lambda: _paths(store, path)))
+            return cls(place, store, _run_on_store(place, lambda: _paths(store, path)))
         raise SourceError(refusal)
 
     def __str__(self) -> str:
@@ -113,7 +113,7 @@ class Lake:
 
     def state(self) -> str:
         """Return a digest of the names, sizes and versions of the files."""
-        return _answered(self.place, self._state)
+        return _run_on_store(self.place, self._state)
 
     def _state(self) -> str:
         self.store.invalidate_cache()
@@ -136,12 +136,12 @@ def _paths(store: Any, path: str) -> tuple[str, ...]:  # noqa: ANN401 - of any f
     return tuple(sorted(file for file in store.glob(path) if file.endswith(COLUMNAR)))
 
 
-def _answered(place: LakePlace, work: Callable[[], Result]) -> Result:
+def _run_on_store(place: LakePlace, work: Callable[[], Result]) -> Result:
     """Run some work and return its result. Raise SourceError without the store's error if it fails or finds nothing."""
     try:
         result = work()
     except Exception:  # noqa: BLE001 - stores raise errors of any class
-        refusal = _unreached(place)
+        refusal = _unreachable_text(place)
     else:
         if result:
             return result
@@ -149,7 +149,7 @@ def _answered(place: LakePlace, work: Callable[[], Result]) -> Result:
     raise SourceError(refusal)
 
 
-def _unreached(place: LakePlace) -> str:
+def _unreachable_text(place: LakePlace) -> str:
     return (
         f"{place.shown!r} cannot be read: check that its store answers, the address, and the "
         "credentials in the environment"

@@ -90,7 +90,7 @@ def count_titles(records: Sequence[Sequence[str]]) -> int:
             if n > max(gaps, default=-1)
             and len(row) > 1
             and len(row) * _FEW > usual
-            and len(trimmed(record)) * 2 >= usual
+            and len(trimmed_cells(record)) * 2 >= usual
         ),
         0,
     )
@@ -169,10 +169,10 @@ class Layout:
         for name, _ in form.drop_rows_where or ():
             if name not in names:
                 raise SourceError(f"drop_rows_where names {name!r}, which is no column: use {close_names(name, names)}")
-        header = () if form.header is False else trimmed(first)
+        header = () if form.header is False else trimmed_cells(first)
         return cls(form, tuple(first), header, names)
 
-    def stated(self, form: FileFormat, fault: str) -> "Layout":
+    def with_form(self, form: FileFormat, fault: str) -> "Layout":
         """Return the layout by another form of the same table, which has a fault if that is not stated."""
         parts = [part for part in ("names", "ragged") if getattr(form, part) != getattr(self.form, part)]
         faults = {**dict.fromkeys(parts, fault), **self.faults}
@@ -222,7 +222,7 @@ class Layout:
             rule = "skip_rows_after_header" if number < (self.form.skip_rows_after_header or 0) else None
             rule = rule or self.rule_against(row)
             if rule is None and len(row) != len(self.names) and self.form.ragged is not None:
-                filled = self.filled(list(row))
+                filled = self.padded_row(list(row))
                 rule = "ragged" if filled is None else PADDED if len(row) < len(filled) else None
             if rule is not None:
                 lines_by_rule.setdefault(rule, []).append(line)
@@ -233,14 +233,14 @@ class Layout:
 
     def is_like_header(self, row: Sequence[str]) -> bool:
         """Return True if a row repeats the names, in whatever case."""
-        return bool(self.header) and trimmed(row) == self.header
+        return bool(self.header) and trimmed_cells(row) == self.header
 
     def begins_table(self, row: Sequence[str]) -> bool:
         """Return True if a row begins as the names do and holds no value, as the names of another table below."""
-        cells = trimmed(row)
+        cells = trimmed_cells(row)
         return bool(self.header[:1] == cells[:1] != ("",)) and len(cells) > 1 and not any(map(is_value, cells))
 
-    def filled(self, row: list[str]) -> list[str] | None:
+    def padded_row(self, row: list[str]) -> list[str] | None:
         """Return a row with as many cells as there are names; None if it has fewer, or more that are not empty."""
         width = len(self.names)
         if len(row) == width:
@@ -258,7 +258,7 @@ def first_cell(row: Sequence[str]) -> str:
     return next((text for cell in row if (text := cell.strip(AROUND))), "")
 
 
-def trimmed(row: Sequence[str]) -> tuple[str, ...]:
+def trimmed_cells(row: Sequence[str]) -> tuple[str, ...]:
     """Return the cells in one case, without blanks around them and without empty cells at the end."""
     cells = [cell.strip(AROUND).casefold() for cell in row]
     while cells and not cells[-1]:

@@ -10,7 +10,7 @@ from math import prod
 from operator import itemgetter
 
 from noisycount.engines.check import EXAMPLES, Check, OddRows
-from noisycount.engines.duckdb.cells import given_cell
+from noisycount.engines.duckdb.cells import is_given_sql
 from noisycount.engines.duckdb.connection import Connection, quoted_name, quoted_text
 from noisycount.engines.duckdb.layout import (
     AROUND,
@@ -18,7 +18,7 @@ from noisycount.engines.duckdb.layout import (
     first_cell,
     is_value,
     names_like_values,
-    trimmed,
+    trimmed_cells,
     words_in_lines,
 )
 from noisycount.engines.duckdb.texts import Lines
@@ -138,7 +138,9 @@ def _odd_rows(connection: Connection, check: Check, layout: Layout) -> Iterator[
         yield _BESIDE, {number: cells for number, cells in names.items() if number != below}, {}
     else:
         yield "names", names, {}
-    headers = {trimmed(cells) for cells in names.values()} if below is None else set()  # the names may repeat below
+    headers = (
+        {trimmed_cells(cells) for cells in names.values()} if below is None else set()
+    )  # the names may repeat below
     firsts = {first_cell(header) for header in (layout.header, *headers)} - {""}
     rows = {row: cells for row, cells in _candidate_rows(connection, layout, firsts).items() if row not in names}
     empty = {row: cells for row, cells in rows.items() if not first_cell(cells)}
@@ -158,7 +160,7 @@ def _odd_rows(connection: Connection, check: Check, layout: Layout) -> Iterator[
             place: row
             for place, row in rows.items()
             if place not in {*again, *empty}
-            and (trimmed(row) in headers or _is_total(row) or _is_note(row, check, is_last=place >= end))
+            and (trimmed_cells(row) in headers or _is_total(row) or _is_note(row, check, is_last=place >= end))
         }
         notes_and_totals = _notes_and_totals(connection, check, notes, {*names, *empty, *again})
         # if there are groups, columns will have other names than those of wholes
@@ -175,7 +177,7 @@ def _other_table(connection: Connection, check: Check, others: Collection[int]) 
             continue
         text, value = (f"{table}.{quoted_name(column.name)}" for table in ("loaded", "typed"))
         query = (
-            f"SELECT min(loaded.rowid) FILTER (WHERE {given_cell(text, column.form)} AND {value} IS NULL), "
+            f"SELECT min(loaded.rowid) FILTER (WHERE {is_given_sql(text, column.form)} AND {value} IS NULL), "
             f"max(loaded.rowid) FILTER (WHERE {value} IS NOT NULL) FROM loaded POSITIONAL JOIN typed"
         )
         ((first, last),) = connection.execute(query).fetchall()
@@ -428,18 +430,18 @@ def _count_evidence(row: Sequence[str], below: Sequence[Sequence[str]], names: S
             if is_value(cell):
                 return 0
             evidence += cell not in MISSING_WORDS
-        elif _describes(cell, name, values) or _is_other_text(cell, values):
+        elif _repeats_name(cell, name, values) or _is_other_text(cell, values):
             evidence += 1
         evidence += _EVIDENCE * (cell.casefold() in _LABELS)
     return evidence + is_above_values if evidence else 0
 
 
-def _describes(cell: str, name: str, values: Sequence[str]) -> bool:
+def _repeats_name(cell: str, name: str, values: Sequence[str]) -> bool:
     """Return True if a cell repeats the name of its column, or holds it among other words as no value does."""
-    word = _letters(name)
-    if len(word) < _WORD or _letters(cell) == word:
-        return _letters(cell) == word
-    return word in _letters(cell) and not any(word in _letters(value) for value in values)
+    word = _letters_and_digits(name)
+    if len(word) < _WORD or _letters_and_digits(cell) == word:
+        return _letters_and_digits(cell) == word
+    return word in _letters_and_digits(cell) and not any(word in _letters_and_digits(value) for value in values)
 
 
 def _is_other_text(cell: str, values: Sequence[str]) -> bool:
@@ -470,6 +472,6 @@ def _shape(cell: str) -> str:
 _WORD = 3  # letters of a name that are no other word by chance
 
 
-def _letters(text: str) -> str:
+def _letters_and_digits(text: str) -> str:
     """Return the letters and digits of a text, in one case."""
     return "".join(filter(str.isalnum, text)).casefold()

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from noisycount.engines.check import Check, ColumnCheck
-from noisycount.engines.duckdb.cells import given_cell, typed_cell
+from noisycount.engines.duckdb.cells import is_given_sql, typed_cell
 from noisycount.engines.duckdb.check_facts import ParquetMetadata
 from noisycount.engines.duckdb.connection import Connection, quoted_name
 from noisycount.engines.duckdb.table import READ_TYPES, column_types
@@ -86,7 +86,7 @@ def with_stated_unit(connection: Connection, relation: Relation, description: De
         text = f"CAST({name} AS VARCHAR)"
         value = typed_cell(text, form)
         if form.kind is Kind.INTEGER:  # of any width
-            value = f"CASE WHEN {given_cell(text, form)} THEN {name} END"
+            value = f"CASE WHEN {is_given_sql(text, form)} THEN {name} END"
         if type_:  # a unit that is no column is refused later, by its name
             return _select(relation, f"* REPLACE ({value} AS {name})")
     return relation

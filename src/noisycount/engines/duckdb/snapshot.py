@@ -56,17 +56,17 @@ def read_cells(stream: object) -> Iterator[Cells]:
 def _cells(format_: str, column: Any) -> Cells:
     """Return the cells of a column of a batch. Booleans are bits. Texts have two buffers: ends and bytes."""
     is_valid, values, *texts = column.buffers
-    missing = ~_unpacked(is_valid, column.length) if column.null_count else None
+    missing = ~_unpack_bits(is_valid, column.length) if column.null_count else None
     match format_:
         case "b":
-            return Cells(format_, missing, _unpacked(values, column.length))
+            return Cells(format_, missing, _unpack_bits(values, column.length))
         case "u":
             return Cells(format_, missing, np.diff(np.asarray(values)), np.frombuffer(texts[0], np.uint8))
         case _:
             return Cells(format_, missing, np.asarray(values))
 
 
-def _unpacked(bits: Any, length: int) -> NDArray[np.bool_]:
+def _unpack_bits(bits: Any, length: int) -> NDArray[np.bool_]:
     """Return bits as an array of booleans."""
     return np.unpackbits(np.frombuffer(bits, "u1"), count=length, bitorder="little").view(np.bool_)
 
@@ -158,7 +158,7 @@ def take_snapshot(frame: Any, connection: Connection) -> Snapshot:
     Raises:
         SourceError: If the object is no table, or has columns without a distinct name.
     """
-    library, kind = _origin(frame)
+    library, kind = _library_and_class(frame)
     snapshot: Snapshot
     match library, kind:
         case "pandas", "DataFrame":
@@ -181,7 +181,7 @@ def take_snapshot(frame: Any, connection: Connection) -> Snapshot:
     return snapshot
 
 
-def _origin(frame: object) -> tuple[str, str]:
+def _library_and_class(frame: object) -> tuple[str, str]:
     """Return the library of a table and the name of its class, also for a subclass."""
     for base in type(frame).__mro__:
         library = base.__module__.split(".")[0]

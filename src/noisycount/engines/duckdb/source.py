@@ -224,7 +224,7 @@ class DuckDBSource(CountedSource):
     def check_file(cls, path: Path | str, *, columns: Sequence[str] | None = None, **options: Any) -> Check:  # noqa: ANN401 - as `open_unprepared` takes it
         """Return the check of a file, for its owner, even if cells are unreadable; see `open_unprepared`."""
         source = cls.open_unprepared(path, is_for_check=True, **options)
-        with source, source.cursors.one() as cursor:
+        with source, source.cursors.cursor_for_query() as cursor:
             check = with_values(cursor, source.check(), source.unit)
         types = {column.name: column.type for column in check.columns}
         Schema({}, types).for_questions(source.unit, columns)  # names of no column are refused
@@ -347,7 +347,7 @@ class DuckDBSource(CountedSource):
             def without_unit() -> int:
                 hashes = ", ".join(f"max(hash({self.values[name]}))" for name in new_proofs.values())
                 units = "0" if self.schema.unit is None else f"count(*) - count({self.values[self.schema.unit]})"
-                with self.cursors.one() as cursor:
+                with self.cursors.cursor_for_query() as cursor:
                     (row,) = cursor.execute(f"SELECT {units}, {hashes} FROM {part(cursor, numbers)}").fetchall()
                 return int(row[0])
 
@@ -419,7 +419,7 @@ class DuckDBSource(CountedSource):
             persons = replace(persons, has_stated_ids=is_stated)
         if self.relation.check is not None:
             return replace(self.relation.check, rows=rows, units=units, persons=persons)
-        with self.cursors.one() as cursor:
+        with self.cursors.cursor_for_query() as cursor:
             described = cursor.sql(f"SELECT * FROM {self.relation.sql}")
             types = dict(zip(described.columns, map(str, described.types), strict=True))
         reasons = {name: type_reason(type_) for name, type_ in types.items()}
@@ -472,7 +472,9 @@ class DuckDBSource(CountedSource):
             f"{str(self.path)!r} cannot be counted: check that the file is whole, "
             "that it is not closed meanwhile, and that memory is free"
         )
-        return Counting(self.cursors.one, self.require_unchanged, self.unit, self.schema, self.seconds, refusal)
+        return Counting(
+            self.cursors.cursor_for_query, self.require_unchanged, self.unit, self.schema, self.seconds, refusal
+        )
 
     def close(self) -> None:
         """Close the source. A count that is running is interrupted."""

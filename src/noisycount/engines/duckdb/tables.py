@@ -66,7 +66,7 @@ def _counting(
         for source in sources.values():
             source.require_unchanged()
 
-    counting = Counting(session.cursors.one, require_unchanged, UNIT, rows, None, _REFUSAL)
+    counting = Counting(session.cursors.cursor_for_query, require_unchanged, UNIT, rows, None, _REFUSAL)
 
     def read_row(write_statement: Callable[[Mapping[str, Part]], sa.Select[*tuple[Any, ...]]]) -> Sequence[int]:
         return counting.row(shared.text_of(write_statement(parts), DUCKDB))

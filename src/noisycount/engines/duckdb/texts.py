@@ -115,17 +115,17 @@ class TextFile:
             options += ", allow_quoted_nulls=false"
         if self.line_end or rewrites:
             options += ", new_line='\\n'" if rewrites else ", new_line='\\r'"
-        with self._readable(rewrites=rewrites) as (path, is_pipe):
+        with self._readable_path(rewrites=rewrites) as (path, is_pipe):
             options += ", parallel=false" if is_pipe else ""
             connection.execute(
                 f"CREATE OR REPLACE TABLE loaded AS SELECT * FROM read_csv({quoted_text(path)}, {options}, "
                 f"encoding='utf-8', auto_detect=false, columns={{{columns}}})"
             )
 
-    def mended(self, ragged: RaggedLines) -> Self:
+    def with_ragged_lines(self, ragged: RaggedLines) -> Self:
         """Return the file with a form that states how its ragged lines are read, and with their fault."""
         form = ragged.readable_form(self.form, len(self.names))
-        return replace(self, form=form, layout=self.layout.stated(form, ragged.fault(len(self.names))))
+        return replace(self, form=form, layout=self.layout.with_form(form, ragged.fault(len(self.names))))
 
     def ragged_lines(self) -> RaggedLines | None:
         """Return the lines that have other numbers of cells than there are names.
@@ -139,7 +139,7 @@ class TextFile:
         widths, number, long = Counter[int](), 0, 0
         for _, line, record in self._rows():
             widths[len(record)] += 1
-            if self.layout.filled(record) is None:
+            if self.layout.padded_row(record) is None:
                 number += 1
                 long += len(record) > len(self.names)
                 if len(lines) < EXAMPLES:
@@ -154,7 +154,7 @@ class TextFile:
         last, marked = 0, [0] * any(name.startswith('"') for name in self.layout.first)
         with suppress(SourceError):
             for number, (_, _, row) in enumerate(self._rows(), start=1):
-                is_record = self.layout.filled(row) is not None
+                is_record = self.layout.padded_row(row) is not None
                 if any(map(_QUOTED.fullmatch, row)) or not (is_record or sum(map(bool, row)) == 1):
                     return False
                 last = number if is_record else last
@@ -196,7 +196,7 @@ class TextFile:
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the records with their first lines, each with as many cells as there are names."""
         for line, last, record in self._rows():
-            cells = self.layout.filled(record)
+            cells = self.layout.padded_row(record)
             if cells is not None:
                 yield line, cells
             elif self.form.ragged not in {"drop", "pad_or_drop"}:
@@ -239,7 +239,7 @@ class TextFile:
         except UNREADABLE:
             is_damaged = True
         except csv.Error as error:
-            fault = f"has {_fault(error)}"
+            fault = f"has {_fault_words(error)}"
         if is_damaged:
             place = repr(str(self.place))
             raise SourceError(f"{place} cannot be read as CSV: what follows line {last:,} is damaged: {COPY_AGAIN}")
@@ -255,7 +255,7 @@ class TextFile:
         )
 
     @contextmanager
-    def _readable(self, *, rewrites: bool) -> Iterator[tuple[str, bool]]:
+    def _readable_path(self, *, rewrites: bool) -> Iterator[tuple[str, bool]]:
         """Yield the path of something in UTF-8 that the engine reads, and True if it is a pipe and not the file.
 
         A file of all characters would take as much memory again, or lie on a disk.
@@ -318,7 +318,7 @@ def load_texts(place: Path, stated: FileFormat, connection: Connection, *, mends
     if ragged is not None and mends and file.form.ragged is None:
         if stated.quote is None and all(map(SINGLE_QUOTED.fullmatch, file.layout.first)):
             return _with_quote("'", "single quotation marks stand around the names", file, stated, connection)
-        readable_file = file.mended(ragged)
+        readable_file = file.with_ragged_lines(ragged)
         if _is_loaded(readable_file, connection, rewrites=True):
             return readable_file.with_rows_by_rule()
     raise file.refusal("the ends of its lines cannot be detected" if ragged is None else ragged.fault(len(file.names)))
@@ -362,7 +362,7 @@ def _lines(texts: TextIOWrapper) -> Iterator[str]:
 _LONG = "a line is too long"
 
 
-def _fault(error: csv.Error) -> str:
+def _fault_words(error: csv.Error) -> str:
     """Return what is wrong with a line that cannot be split into cells."""
     text = str(error)
     if text == _LONG:

@@ -16,7 +16,7 @@ from noisycount.engines.check import (
     Check,
     ColumnCheck,
 )
-from noisycount.engines.duckdb.cells import given_cell, plain_cast, typed_cell
+from noisycount.engines.duckdb.cells import is_given_sql, plain_cast, typed_cell
 from noisycount.engines.duckdb.connection import Connection, quoted_name, quoted_text
 from noisycount.engines.duckdb.layout import is_value
 from noisycount.engines.duckdb.texts import Lines
@@ -32,7 +32,7 @@ _NEARLY_EMPTY = 3  # a row is nearly empty if at most one in so many cells is fi
 
 def with_lines(connection: Connection, check: Check, unit: str | None, lines: Lines) -> Check:
     """Return a check with the lines of the cells and rows of `loaded` that the owner has to check."""
-    judged = [column.judged for column in check.columns]
+    judged = [column.without_dropped_rows for column in check.columns]
     examples = {column.name: _example_rows(connection, column) for column in judged}
     units = [column for column in judged if column.name == unit and column.missing]
     unnamed = [row for column in units for row in _rows_without(connection, column)]
@@ -53,7 +53,7 @@ def with_lines(connection: Connection, check: Check, unit: str | None, lines: Li
         ),
         without_unit=tuple(line_of_row[row] for row in unnamed if row in line_of_row),
         sparse_line=None if sparse is None else line_of_row.get(sparse),
-        letters=_letters(connection, check.columns),
+        letters=_texts_with_accents(connection, check.columns),
     )
 
 
@@ -70,7 +70,7 @@ def _rows_without(connection: Connection, column: ColumnCheck) -> list[int]:
     """Return the first rows without a value of a column."""
     if column.form is None:
         return []
-    given = given_cell(quoted_name(column.name), column.form)
+    given = is_given_sql(quoted_name(column.name), column.form)
     query = f"SELECT rowid FROM loaded WHERE NOT {given} ORDER BY rowid LIMIT {EXAMPLES}"
     return [row for (row,) in connection.execute(query).fetchall()]
 
@@ -89,7 +89,7 @@ def _sparse_row(connection: Connection, checks: Sequence[ColumnCheck]) -> int | 
     return None
 
 
-def _letters(connection: Connection, checks: Sequence[ColumnCheck]) -> tuple[str, ...]:
+def _texts_with_accents(connection: Connection, checks: Sequence[ColumnCheck]) -> tuple[str, ...]:
     """Return some different texts with letters beyond ASCII from the first columns."""
     names = [quoted_name(column.name) for column in checks[:_WIDE]]
     beyond = "strlen({0}) > length({0})"  # more bytes than characters
@@ -138,11 +138,11 @@ class TextTable:
             explains: True to add the reason why a stated form fits the texts, and other forms that fit unreadable
                 cells.
         """
-        with self._planned():
-            columns = self._typed(stated, unit)
+        with self._without_optimizer():
+            columns = self._make_values(stated, unit)
             if not explains:
                 return columns
-            return self._explained(columns, {n: form for n, form in stated.items() if n != unit})
+            return self._with_explanations(columns, {n: form for n, form in stated.items() if n != unit})
 
     def without_rows(
         self, check: Check, odd: Mapping[int, Sequence[str]], stated: Mapping[str, ColumnFormat], unit: str | None
@@ -179,7 +179,7 @@ class TextTable:
         return replace(check, columns=tuple(columns))
 
     @contextmanager
-    def _planned(self) -> Iterator[None]:
+    def _without_optimizer(self) -> Iterator[None]:
         """Disable the optimizer while a wide table is read, since planning would take longer than running."""
         if len(self.names) <= _AT_ONCE:
             yield
@@ -188,7 +188,7 @@ class TextTable:
         yield
         self.connection.execute("PRAGMA enable_optimizer")
 
-    def _typed(self, stated: Mapping[str, ColumnFormat], unit: str | None) -> list[ColumnCheck]:
+    def _make_values(self, stated: Mapping[str, ColumnFormat], unit: str | None) -> list[ColumnCheck]:
         """Make the table, and return the checks of its columns. Guess a form again if some cells do not fit it."""
         stated_guesses = {name: Guess(form, "its owner says so") for name, form in stated.items()}
         usual = ColumnFormat(Kind.TEXT)
@@ -197,9 +197,9 @@ class TextTable:
         cells = {} if stated_guesses.keys() >= {*self.names} else self._sample()
         guesses = {name: stated_guesses.get(name) or self._guess(name, cells[name]) for name in self.names}
         self._make(guesses)
-        checks = self._counted(guesses)
+        checks = self._count_cells_that_fit(guesses)
         doubtful = [name for name in checks if checks[name].unreadable and name not in stated_guesses]
-        unseen = self._unreadable({name: guesses[name] for name in doubtful}, _DOUBTFUL)
+        unseen = self._examples_of_unreadable_cells({name: guesses[name] for name in doubtful}, _DOUBTFUL)
         better = {
             name: guess
             for name in doubtful
@@ -207,32 +207,37 @@ class TextTable:
         }
         if better:
             self._make(better, {name for name in self.names if name not in better})
-            checks |= self._counted(better)
+            checks |= self._count_cells_that_fit(better)
         return self._with_examples([checks[name] for name in self.names])
 
-    def _explained(self, columns: Sequence[ColumnCheck], stated: Mapping[str, ColumnFormat]) -> list[ColumnCheck]:
+    def _with_explanations(
+        self, columns: Sequence[ColumnCheck], stated: Mapping[str, ColumnFormat]
+    ) -> list[ColumnCheck]:
         """Return the checks with reasons for stated forms that look right, and with other forms for refused columns."""
         cells = self._sample() if stated else {}
         looks = {name: self._guess(name, cells[name]) for name in stated}
         explained = [
             replace(column, reason=looks[column.name].reason)
-            if column.name in stated and _look(looks[column.name].form) == _look(stated[column.name])
+            if column.name in stated and _visible_form(looks[column.name].form) == _visible_form(stated[column.name])
             else column
             for column in columns
         ]
-        return [replace(column, fitting=self._fitting(column)) if column.is_refused else column for column in explained]
+        return [
+            replace(column, fitting=self._other_fitting_forms(column)) if column.is_refused else column
+            for column in explained
+        ]
 
-    def _fitting(self, column: ColumnCheck) -> tuple[ColumnFormat, ...]:
+    def _other_fitting_forms(self, column: ColumnCheck) -> tuple[ColumnFormat, ...]:
         """Return other forms that all cells of a column fit: those of its kind, else those of another kind."""
         assert column.form is not None  # noqa: S101 - its cells are texts
         if column.choices:
             return column.choices
         name = quoted_name(column.name)
-        wrong = self._unreadable({column.name: Guess(column.form, "")}, _DOUBTFUL)[column.name]
+        wrong = self._examples_of_unreadable_cells({column.name: Guess(column.form, "")}, _DOUBTFUL)[column.name]
         forms = other_forms(column.form, wrong)
         if not forms:
             return ()
-        tests = [f"{given_cell(name, form)} AND ({typed_cell(name, form)}) IS NULL" for form in forms]
+        tests = [f"{is_given_sql(name, form)} AND ({typed_cell(name, form)}) IS NULL" for form in forms]
         unfit = [f"count(CASE WHEN {test} THEN 1 END)" for test in tests]
         counts = self.connection.execute(f"SELECT {', '.join(unfit)} FROM loaded").fetchall()[0]
         fitting = [form for form, count in zip(forms, counts, strict=True) if not count]
@@ -276,7 +281,7 @@ class TextTable:
             for table in ("kept", new_table):
                 self.connection.execute(f"DROP TABLE {table}")
 
-    def _counted(self, guesses: Mapping[str, Guess]) -> dict[str, ColumnCheck]:
+    def _count_cells_that_fit(self, guesses: Mapping[str, Guess]) -> dict[str, ColumnCheck]:
         """Return the checks of some columns, without examples of unreadable cells."""
         everywhere = {name: f"count({quoted_name(name)})" for name in guesses}
         total = self.rows
@@ -284,7 +289,7 @@ class TextTable:
         some = {name: count for name, count in everywhere.items() if read_cells[name] < total}
         filled_cells = self._numbers("loaded", some, _COUNTED_AT_ONCE)
         doubtful = {
-            name: f"count(CASE WHEN {given_cell(quoted_name(name), guesses[name].form)} THEN 1 END)"
+            name: f"count(CASE WHEN {is_given_sql(quoted_name(name), guesses[name].form)} THEN 1 END)"
             for name in some
             if read_cells[name] < filled_cells[name]
         }
@@ -324,24 +329,24 @@ class TextTable:
         forms = {
             column.name: Guess(column.form, column.reason) for column in columns if column.unreadable and column.form
         }
-        cells = self._unreadable(forms, EXAMPLES)
+        cells = self._examples_of_unreadable_cells(forms, EXAMPLES)
         return [
             replace(column, examples=tuple(cells[column.name])) if column.name in cells else column
             for column in columns
         ]
 
-    def _unreadable(self, guesses: Mapping[str, Guess], number: int) -> dict[str, list[str]]:
+    def _examples_of_unreadable_cells(self, guesses: Mapping[str, Guess], number: int) -> dict[str, list[str]]:
         """Return up to `number` different unreadable cells of each column."""
         wrong = {
             name: f"min(DISTINCT {quoted_name(name)}, {number}) FILTER (WHERE "
-            f"{given_cell(quoted_name(name), guess.form)} AND ({typed_cell(quoted_name(name), guess.form)}) IS NULL)"
+            f"{is_given_sql(quoted_name(name), guess.form)} AND ({typed_cell(quoted_name(name), guess.form)}) IS NULL)"
             for name, guess in guesses.items()
         }
         examples = self._numbers("loaded", wrong)
         return {name: cells or [] for name, cells in examples.items()}
 
 
-def _look(form: ColumnFormat) -> ColumnFormat:
+def _visible_form(form: ColumnFormat) -> ColumnFormat:
     """Return a form without the parts that do not affect the look of readable texts."""
     return replace(form, missing=(), accepts_unreadable=False, trim=False)
 

@@ -51,14 +51,14 @@ class JsonLines:
             SourceError: A line is not one object with different, non-empty keys.
         """
         if not (is_whole(place) and _are_objects(place, connection)):
-            raise SourceError(f"{str(place)!r} cannot be read as JSON: {_fault(place)}")
+            raise SourceError(f"{str(place)!r} cannot be read as JSON: {_fault_of_lines(place)}")
         names = _keys(connection)
         duck.require_single_names(names, f"{str(place)!r} has")
         shape = duck.quoted_text(json.dumps(dict.fromkeys(names, "JSON"), ensure_ascii=False))
         connection.execute(f"CREATE TABLE cells AS SELECT unnest(json_transform(object, {shape})) FROM objects")
         connection.execute("DROP TABLE objects")
         types = {name: _types(connection, name) for name in names}
-        losses = {name: _objects(connection, name) if types[name][Kind.TEXT] else {} for name in names}
+        losses = {name: _count_arrays_and_objects(connection, name) if types[name][Kind.TEXT] else {} for name in names}
         texts = ", ".join(f"{_text(duck.quoted_name(name))} AS {duck.quoted_name(name)}" for name in names)
         connection.execute(f"CREATE TABLE loaded AS SELECT {texts} FROM cells")
         connection.execute("DROP TABLE cells")
@@ -117,7 +117,7 @@ def _types(connection: duck.Connection, name: str) -> Counter[Kind]:
     return Counter({KINDS[kind]: number for kind, number in connection.execute(query).fetchall()})
 
 
-def _objects(connection: duck.Connection, name: str) -> dict[str, int]:
+def _count_arrays_and_objects(connection: duck.Connection, name: str) -> dict[str, int]:
     """Return the number of arrays and objects in a column of JSON; empty if there are none."""
     query = f"SELECT count(*) FROM cells WHERE json_type({duck.quoted_name(name)}) IN ('ARRAY', 'OBJECT')"
     number = connection.execute(query).fetchall()[0][0]
@@ -130,20 +130,20 @@ def _text(value: str) -> str:
     return f"nullif(CASE WHEN ascii({text}) = 34 THEN {value} ->> '$' ELSE {text} END, '')"
 
 
-def _fault(place: Path) -> str:
+def _fault_of_lines(place: Path) -> str:
     """Return the fault of the first invalid line, without quoting the line."""
     number = 0
     try:
         with opened_bytes(place) as file:
             for number, line in enumerate(iter(partial(file.readline, _LONGEST + 1), b""), start=1):
-                if line.strip() and (wrong := _wrong(line)):
+                if line.strip() and (wrong := _fault_of_line(line)):
                     return f"line {number:,} {wrong}"
     except (OSError, EOFError, zlib.error):
         return f"what follows line {number:,} is damaged"
     return _SPARSE
 
 
-def _wrong(line: bytes) -> str | None:
+def _fault_of_line(line: bytes) -> str | None:
     """Return the fault of a line; None if it is one object with different, non-empty keys."""
     if len(line) > _LONGEST:
         return f"has more than {_LONGEST >> 20} MB, which no object may have: shorten it"
@@ -214,7 +214,7 @@ class Workbook:
         table_of_texts = ForeignTable.load(connection, f"{where} has", layout.names, cells)
         columns = cells[0] if cells else [()] * len(layout.names)
         for number, (name, column) in enumerate(zip(layout.names, columns, strict=True)):
-            table_of_texts.losses[name].update({**losses.get(number, {}), "digits": _inexact(column)})
+            table_of_texts.losses[name].update({**losses.get(number, {}), "digits": _count_long_numbers(column)})
         return cls(
             layout,
             table_of_texts.types,
@@ -226,7 +226,7 @@ class Workbook:
 _KEPT_DIGITS = 15
 
 
-def _inexact(cells: Sequence[object]) -> int:
+def _count_long_numbers(cells: Sequence[object]) -> int:
     """Return the count of numbers with more digits than a workbook keeps; 0 if a number of the column is not whole."""
     numbers = [cell for cell in cells if type(cell) in {int, float}]
     long = [number for number in numbers if abs(number) >= 10**_KEPT_DIGITS]  # type: ignore[arg-type]  # a number

@@ -103,14 +103,14 @@ def failure_reason(error: BaseException) -> Fault:
 
 def _condition_faults(error: BaseException) -> Iterator[Fault | None]:
     """Yield the fault of the error condition that Spark's own errors name."""
-    condition = str(_call(error, "getCondition") or "")
+    condition = str(_call_or_none(error, "getCondition") or "")
     yield _CONDITIONS.get(condition.partition(".")[0])
 
 
 def _status_faults(error: BaseException) -> Iterator[Fault | None]:
     """Yield the faults of the status codes that a server of Connect returns."""
     for link in (error, error.__cause__, error.__context__):
-        code = _call(link, "code")
+        code = _call_or_none(link, "code")
         yield _STATUSES.get(str(getattr(code, "name", "")))
 
 
@@ -130,7 +130,7 @@ def _class_faults(error: BaseException) -> Iterator[Fault | None]:
         java = java.getCause()
 
 
-def _call(error: Any, method: str) -> Any:  # noqa: ANN401 - errors of any kind
+def _call_or_none(error: Any, method: str) -> Any:  # noqa: ANN401 - errors of any kind
     """Call a method of an error. Return None if the error has no such method, or the method fails."""
     try:
         return getattr(error, method)()

@@ -33,12 +33,12 @@ def java_regex(pattern: str) -> str:
         >>> print(java_regex("100%_\\"))
         (?s)\A100.*.\\\z
     """
-    first, *rest = ("".join(map(_one_character, part)) for part in pattern.split("%"))
+    first, *rest = ("".join(map(_expression_of_character, part)) for part in pattern.split("%"))
     middle = "".join(f"(?>.*?{part})" for part in rest[:-1])
     return rf"(?s)\A{first}{middle}{''.join(f'.*{part}' for part in rest[-1:])}\z"
 
 
-def _one_character(character: str) -> str:
+def _expression_of_character(character: str) -> str:
     """Return the expression of one character of a pattern: any character for `_`, else the character itself."""
     if character == "_":
         return "."
@@ -148,7 +148,7 @@ class SparkDialect(Dialect):
 
     def listed(self, name: str, columns: Lists) -> FromClause:
         """Return rows of values as a temporary view."""
-        held = {each: pa.array(values, _arrow(type_)) for each, (values, type_) in columns.items()}
+        held = {each: pa.array(values, _arrow_type(type_)) for each, (values, type_) in columns.items()}
         size = len(next(iter(held.values())))
         rows = pa.table({**held, "place": pa.array(np.arange(1, size + 1))})
         selected = [column(each, type_) for each, (_, type_) in columns.items()]
@@ -168,7 +168,7 @@ class SparkDialect(Dialect):
             run_ignoring_errors(partial(self.api.session.catalog.dropTempView, view))
 
 
-def _arrow(type_: TypeEngine[Any]) -> pa.DataType:
+def _arrow_type(type_: TypeEngine[Any]) -> pa.DataType:
     return next((arrow for kind, arrow in _ARROW.items() if isinstance(type_, kind)), pa.int64())
 
 

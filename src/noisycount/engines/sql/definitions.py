@@ -97,7 +97,7 @@ class Unsure(Exception):  # noqa: N818 - it reports no fault
     """An expression might fail at a record."""
 
 
-def parsed(definition: str) -> exp.Expr:
+def parse_definition(definition: str) -> exp.Expr:
     """Parse a definition. Raise Unsure if it contains other nodes than those of `_PARTS`."""
     try:
         tree = parse_one(definition, read="postgres")
@@ -151,16 +151,16 @@ def _type(node: exp.Expr, scope: Mapping[str, Types]) -> str:  # noqa: PLR0911 -
         case exp.CurrentUser():
             return "name"
         case exp.Cast():
-            return _cast(node, scope)
+            return _cast_type(node, scope)
         case exp.Coalesce():
-            return _same([node.this, *node.expressions], scope)
+            return _common_type([node.this, *node.expressions], scope)
         case exp.Case():
-            return _choice(node, scope)
+            return _case_type(node, scope)
         case _:
-            return _truth(node, scope)
+            return _condition_type(node, scope)
 
 
-def _truth(node: exp.Expr, scope: Mapping[str, Types]) -> str:
+def _condition_type(node: exp.Expr, scope: Mapping[str, Types]) -> str:
     """Return 'bool' if the node is a condition that is true, false or unknown at every record. Raise Unsure if not."""
     match node:
         case exp.Boolean():
@@ -174,33 +174,33 @@ def _truth(node: exp.Expr, scope: Mapping[str, Types]) -> str:
                 require_truth(each, scope)
         case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
             right = node.right
-            _same([node.left, *(_listed(right) if isinstance(right, exp.Any) else [right])], scope)
+            _common_type([node.left, *(_values_of_array(right) if isinstance(right, exp.Any) else [right])], scope)
         case _:
             raise Unsure
     return "bool"
 
 
-def _choice(case: exp.Case, scope: Mapping[str, Types]) -> str:
+def _case_type(case: exp.Case, scope: Mapping[str, Types]) -> str:
     """Return the type of the results of a CASE."""
     for each in case.args["ifs"]:
         require_truth(each.this, scope)
     default = case.args.get("default")
     results = [each.args["true"] for each in case.args["ifs"]]
-    return _same([*results, *([] if default is None else [default])], scope)
+    return _common_type([*results, *([] if default is None else [default])], scope)
 
 
-def _listed(any_of: exp.Any) -> Sequence[exp.Expr]:
+def _values_of_array(any_of: exp.Any) -> Sequence[exp.Expr]:
     """Return the values of the array in `= ANY (array)`."""
     array = any_of.this.unnest()
     if isinstance(array, exp.Cast) and array.to.this is exp.DType.ARRAY:
         to = exp.DataType.build(array.to.expressions[0].this)
-        return [exp.Cast(this=each, to=to) for each in _listed(exp.Any(this=array.this))]
+        return [exp.Cast(this=each, to=to) for each in _values_of_array(exp.Any(this=array.this))]
     if not isinstance(array, exp.Array):
         raise Unsure
     return array.expressions
 
 
-def _same(nodes: Sequence[exp.Expr], scope: Mapping[str, Types]) -> str:
+def _common_type(nodes: Sequence[exp.Expr], scope: Mapping[str, Types]) -> str:
     """Return the common type of expressions. Raise Unsure if they have none."""
     return require_alike([_type(each, scope) for each in nodes])
 
@@ -213,7 +213,7 @@ def require_alike(types: Sequence[str | None]) -> str:
     return str(common.pop())
 
 
-def _cast(cast: exp.Cast, scope: Mapping[str, Types]) -> str:
+def _cast_type(cast: exp.Cast, scope: Mapping[str, Types]) -> str:
     """Return the type of a cast of a constant, or of a cast that succeeds for every value. Raise Unsure if not."""
     to = _NAMES.get(cast.to.this)
     if to is None or (cast.to.expressions and to not in _SIZED):
@@ -328,7 +328,7 @@ class _Catalog:
         types = {each.name: None if each.is_made else each.type for each in columns}
         try:
             for policy in relation.policies:
-                require_truth(parsed(policy), {name: types})
+                require_truth(parse_definition(policy), {name: types})
         except Unsure:
             raise SourceError(
                 f"{name!r} has a policy of rows that does more than compare columns. It can fail "
@@ -337,7 +337,7 @@ class _Catalog:
         if relation.definition is None:
             return types
         try:
-            outputs = self._outputs(parsed("" if relation.calls_others else relation.definition))
+            outputs = self._output_types(parse_definition("" if relation.calls_others else relation.definition))
         except Unsure:
             raise SourceError(
                 f"{name!r} is a view that does more than choose, join and compare columns. It can "
@@ -345,10 +345,10 @@ class _Catalog:
             ) from None
         return {name: outputs[n] and type_ for n, (name, type_) in enumerate(types.items())}
 
-    def _outputs(self, query: exp.Expr) -> list[str | None]:
+    def _output_types(self, query: exp.Expr) -> list[str | None]:
         """Return the types of the output columns of a query, with None for a column that might fail."""
         if isinstance(query, exp.Union):
-            sides = [self._outputs(each) for each in (query.left, query.right)]
+            sides = [self._output_types(each) for each in (query.left, query.right)]
             if query.args["distinct"] or None in chain(*sides):
                 raise Unsure
             return sides[0]
@@ -374,13 +374,13 @@ class _Catalog:
             elif isinstance(table.this, exp.Table | exp.Subquery) and not table.alias:
                 tables.append(table.this)  # joins in brackets
             elif isinstance(table, exp.Subquery) and table.alias:
-                yield table.alias, self._derived(table.this)
+                yield table.alias, self._subquery_columns(table.this)
             else:
                 raise Unsure
 
-    def _derived(self, query: exp.Query) -> Types:
+    def _subquery_columns(self, query: exp.Query) -> Types:
         """Return the columns of a subquery."""
-        types = self._outputs(query)
+        types = self._output_types(query)
         return dict(zip(query.named_selects, types, strict=True))
 
 

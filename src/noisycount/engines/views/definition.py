@@ -102,7 +102,7 @@ _LARGEST = 1 << 20  # characters of a definition
 
 def parse_definition(view: ViewDefinition, dialect: str) -> exp.Query:
     """Return the query of a view."""
-    tree = _parsed(view.definition, dialect)
+    tree = _parse_sql(view.definition, dialect)
     if isinstance(tree, exp.Create):
         tree = tree.expression
     if not isinstance(tree, exp.Query):
@@ -113,7 +113,7 @@ def parse_definition(view: ViewDefinition, dialect: str) -> exp.Query:
     return tree
 
 
-def _parsed(text: str, dialect: str) -> exp.Expr:
+def _parse_sql(text: str, dialect: str) -> exp.Expr:
     if len(text) > _LARGEST:
         raise UnprovenError("its definition is too long to be read")
     if any(not (letter.isprintable() or letter in "\t\n\r") for letter in text):  # which an engine may take for letters
@@ -142,7 +142,7 @@ def _unknown_words(node: exp.Expr, unknown: set[str]) -> str:
         return f"{node.args['method']} JOIN"
     if isinstance(node, (exp.Max, exp.Min)):  # versions of sqlglot name this part differently
         return f"{node.key} of several values"
-    return _clause(unknown)
+    return _clause_words(unknown)
 
 
 def require_known(tree: exp.Expr) -> None:
@@ -167,7 +167,7 @@ def require_known(tree: exp.Expr) -> None:
             raise UnprovenError(f"it has {node.sql()[:60]!r}, of which nothing can be proved")
 
 
-def _clause(unknown: set[str]) -> str:
+def _clause_words(unknown: set[str]) -> str:
     """Return the words of a clause."""
     return min(unknown).rstrip("_").replace("_", " ").upper()
 
@@ -296,7 +296,7 @@ def require_steady(view: BaseTable | ViewDefinition, relations: Relations, diale
             for expression in relation.computed.values():
                 if not relation.is_readable:
                     raise VolatileError(expression[:60])
-                require_pure(_parsed(expression, dialect), dialect)
+                require_pure(_parse_sql(expression, dialect), dialect)
         elif not relation.is_stored:
             require_pure(parse_definition(relation, dialect), dialect)
 
@@ -336,22 +336,22 @@ def joined_tables(select: exp.Select) -> Iterator[tuple[exp.Join | None, exp.Tab
     source = select.args.get("from_")
     if source is None:
         raise UnprovenError("it reads no table")
-    pairs = [*_flattened(None, source.this)]
+    pairs = [*_flat_joins(None, source.this)]
     for join in select.args.get("joins") or ():
-        pairs += _flattened(join, join.this)
+        pairs += _flat_joins(join, join.this)
     commas = [is_comma(join) for join, _ in pairs[1:] if join is not None]
     if any(commas) and not all(commas):  # which an engine may bind weaker than a join
         raise UnprovenError("it has a comma beside a join: write CROSS JOIN")
     yield from pairs
 
 
-def _flattened(join: exp.Join | None, node: exp.Expr) -> Iterator[tuple[exp.Join | None, exp.Table]]:
+def _flat_joins(join: exp.Join | None, node: exp.Expr) -> Iterator[tuple[exp.Join | None, exp.Table]]:
     if join is not None and ((join.side, join.kind) not in _JOINS or _is_bracket(node)):
         raise UnprovenError(
             f"it has {join.sql()[:60]!r}, of which nothing can be proved: write JOIN or LEFT JOIN, without brackets"
         )
     if _is_bracket(node):
-        yield from _flattened(join, node.this)
+        yield from _flat_joins(join, node.this)
     elif isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier) and not node.args.get("catalog"):
         if (alias := node.args.get("alias")) is not None and alias.columns:
             raise UnprovenError(f"it gives {node.alias_or_name!r} other names of columns: name them in a view")
@@ -359,7 +359,7 @@ def _flattened(join: exp.Join | None, node: exp.Expr) -> Iterator[tuple[exp.Join
     else:
         raise UnprovenError(f"it reads {node.sql()[:60]!r}, of which nothing can be proved")
     for inner_join in node.args.get("joins") or ():
-        yield from _flattened(inner_join, inner_join.this)
+        yield from _flat_joins(inner_join, inner_join.this)
 
 
 def is_comma(join: exp.Join) -> bool:

@@ -127,14 +127,14 @@ class Proof:
             if relation.is_view and self.dialect != "postgres":  # whose catalog does not say how texts are compared
                 columns = dict.fromkeys(columns, "")
             no_records = dict.fromkeys(columns, frozenset[tuple[str, str]]())
-            return Rows(columns, no_records, no_records, keys=self._folded(keys))
+            return Rows(columns, no_records, no_records, keys=self._fold_names(keys))
         if isinstance(relation, ViewDefinition):
             return self._view(relation, columns, is_stored=is_stored or relation.is_stored)
         storages = relation.storages or frozenset({relation.name})
         units = {name: frozenset((storage, name) for storage in storages) for name in columns}
-        return Rows(columns, units, units, storages, keys=self._folded(relation.keys))
+        return Rows(columns, units, units, storages, keys=self._fold_names(relation.keys))
 
-    def _folded(self, keys: Iterable[frozenset[str]]) -> tuple[frozenset[str], ...]:
+    def _fold_names(self, keys: Iterable[frozenset[str]]) -> tuple[frozenset[str], ...]:
         return tuple(frozenset(fold(name, self.dialect) for name in key) for key in keys)
 
     def _view(self, view: ViewDefinition, columns: Mapping[str, str], *, is_stored: bool) -> Rows:
@@ -211,7 +211,7 @@ class _Scope:
         private = any(self.relations[earlier].private for earlier in before)
         is_left = join is not None and join.side == "LEFT"
         conditions = list(conditions_of(join)) if join is not None and is_left else inner
-        equal_pairs = [*self._using(rows, join, before), *self._equations(conditions, alias, before)]
+        equal_pairs = [*self._columns_of_using(rows, join, before), *self._equal_columns(conditions, alias, before)]
         exact_pairs = [
             (there, name) for there, name in equal_pairs if self._type(there) == rows.columns[name] in EXACT_TYPES
         ]
@@ -238,7 +238,9 @@ class _Scope:
             raise UnprovenError(reason)
         self._replace_units(linked, [*self.units, *((frozenset(), sources) for sources in rows.units.values())], reason)
 
-    def _using(self, rows: Rows, join: exp.Join | None, before: Sequence[str]) -> Iterator[tuple[Place, str]]:
+    def _columns_of_using(
+        self, rows: Rows, join: exp.Join | None, before: Sequence[str]
+    ) -> Iterator[tuple[Place, str]]:
         """Yield the columns that USING equates: that of the first relation before, and its own."""
         for identifier in join.args.get("using") or () if join is not None else ():
             name = fold(identifier.name, self.dialect)
@@ -248,13 +250,13 @@ class _Scope:
             self.merged.setdefault(name, holders[0])
             yield (self.merged[name], name), name
 
-    def _equations(
+    def _equal_columns(
         self, conditions: Iterable[exp.Expr], alias: str, before: Sequence[str]
     ) -> Iterator[tuple[Place, str]]:
         """Yield pairs that conditions equate: a column of a relation before, and one of the relation itself."""
         for condition in conditions:
             if isinstance(condition, exp.EQ):
-                one, other = self.plain(condition.this), self.plain(condition.expression)
+                one, other = self.plain_column(condition.this), self.plain_column(condition.expression)
                 for place_before, own_place in ((one, other), (other, one)):
                     if place_before is None or own_place is None:
                         continue
@@ -264,12 +266,12 @@ class _Scope:
     def _type(self, place: Place) -> str:
         return self.relations[place[0]].columns[place[1]]
 
-    def plain(self, expression: exp.Expr) -> Place | None:
+    def plain_column(self, expression: exp.Expr) -> Place | None:
         """Return the column that an expression is, or None if it is no column, or if its name is not sure."""
         node = expression.unnest()
         if isinstance(node, exp.Cast) and node.to.this in {exp.DType.TEXT, exp.DType.VARCHAR}:
             is_sure = not node.to.expressions and self.dialect != "sqlite"  # where it makes a blob the text of another
-            inner = self.plain(node.this) if is_sure else None
+            inner = self.plain_column(node.this) if is_sure else None
             return inner if inner is not None and self._type(inner) == "text" else None
         if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star) or node.args.get("db"):
             return None
@@ -289,7 +291,7 @@ class _Scope:
     def given_name(self, output: exp.Expr) -> str | None:
         """Return the name that a query gives to what it shows; None: none but that of the column itself."""
         name = fold(output.alias, self.dialect) if isinstance(output, exp.Alias) else None
-        place = self.plain(output.unalias())
+        place = self.plain_column(output.unalias())
         return None if place is not None and place[1] == name else name
 
     def require_columns(self, select: exp.Select) -> None:
@@ -327,7 +329,7 @@ class _Scope:
             star = expression.this if is_qualified_star else expression
             if not isinstance(star, exp.Star):
                 node = expression.unalias()
-                yield _Item(node, self._sure(node))
+                yield _Item(node, self._sure_column(node))
                 position += 1
                 continue
             table = fold(expression.table, self.dialect) if isinstance(expression, exp.Column) else ""
@@ -351,17 +353,17 @@ class _Scope:
         for node in (node for expression in expressions for node in expression.walk() if type(node) in AGGREGATES):
             self._require_exact(node)
         if is_grouped:
-            self._keep(self._group_keys(select, items, expressions), "it groups rows of several units")
+            self._keep_units_among(self._group_keys(select, items, expressions), "it groups rows of several units")
         for window in windows:
             require_ranked(window)
-            parts = {self._sure(part) for part in window.args.get("partition_by") or ()}
-            self._keep(parts, "its window takes rows of several units")
+            parts = {self._sure_column(part) for part in window.args.get("partition_by") or ()}
+            self._keep_units_among(parts, "its window takes rows of several units")
         if select.args.get("distinct"):
             if any(self.type_of(item.expression) not in EXACT_TYPES for item in items):
                 raise UnprovenError("its DISTINCT has a column whose equal values may differ")
-            self._keep({item.place for item in items}, "its DISTINCT joins rows of several units")
+            self._keep_units_among({item.place for item in items}, "its DISTINCT joins rows of several units")
 
-    def _keep(self, places: set[Place | None], reason: str) -> None:
+    def _keep_units_among(self, places: set[Place | None], reason: str) -> None:
         """Keep the units that are among the columns by which rows are put together."""
         if not self.private:
             return
@@ -390,9 +392,9 @@ class _Scope:
         is_alias = not column.table and name in self.aliases
         return is_alias and not any(name in rows.columns for rows in self.relations.values())
 
-    def _sure(self, expression: exp.Expr) -> Place | None:
+    def _sure_column(self, expression: exp.Expr) -> Place | None:
         """Return the column that an expression is where a name could also be one that the query gives."""
-        return None if self._is_hidden(expression) else self.plain(expression)
+        return None if self._is_hidden(expression) else self.plain_column(expression)
 
     def _group_keys(self, select: exp.Select, items: Sequence[_Item], outputs: Sequence[exp.Expr]) -> set[Place | None]:
         """Return the columns by which a query groups. All else that it shows is made of groups."""
@@ -404,10 +406,10 @@ class _Scope:
         for expression in expressions:
             if self.type_of(expression) not in EXACT_TYPES:
                 raise UnprovenError(f"it groups by {expression.sql()[:60]!r}, whose equal values may differ")
-        places = {self._sure(expression) for expression in expressions}
+        places = {self._sure_column(expression) for expression in expressions}
         texts = {expression.unnest().sql() for expression in expressions}
         for column in (column for expression in outputs for column in loose_columns(expression, texts)):
-            if self.plain(column) not in places - {None} and not self._is_only_alias(column):
+            if self.plain_column(column) not in places - {None} and not self._is_only_alias(column):
                 raise UnprovenError(f"{column.sql()!r} may be of any row of a group: group by it")
         return places
 
@@ -425,7 +427,7 @@ class _Scope:
     def type_of(self, expression: exp.Expr) -> str:  # noqa: PLR0911 - a case a node
         """Return the type of an expression if its equal values are indistinguishable, otherwise an empty text."""
         node = expression.unnest()
-        if (place := self.plain(node)) is not None:
+        if (place := self.plain_column(node)) is not None:
             return self._type(place)
         match node:
             case exp.Literal():
