@@ -121,7 +121,7 @@ def test_columns_are_read_once(tmp_path: Path, asked: Asked, monkeypatch: pytest
     """A column is read for a proof before the first question about it, in whichever process."""
     path = written(tmp_path / "x.parquet")
     proved: list[int] = []
-    monkeypatch.setattr(module.Contents, "keep", counted(module.Contents.keep, proved))
+    monkeypatch.setattr(module.Contents, "cache_facts", counted(module.Contents.cache_facts, proved))
     for number, column in enumerate(["age", "town", "age", "town"]):
         asked(path, unit="person").release(f"{QUESTIONS[column]} and true", str(number + 1))
     assert proved == [0, 2, 3]  # the digest; the unit and age; town

@@ -54,16 +54,16 @@ def test_first_lines_that_older_releases_misread_are_another_reading(tmp_path: P
         file.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
         content = Contents().read_files((file,))
         assert content.digest == hashlib.sha256(file.read_bytes()).hexdigest()
-        assert (content.correction is not None) == is_corrected
+        assert (content.reading_correction is not None) == is_corrected
         old = DatasetRecord(None, {}, content.digest, form=FileFormat())
-        new = replace(old, correction=content.correction)
-        assert (new.version != old.version, new.reading != old.reading) == (is_corrected, is_corrected)
+        new = replace(old, correction=content.reading_correction)
+        assert (new.version != old.version, new.reading_digest != old.reading_digest) == (is_corrected, is_corrected)
         assert DatasetRecord.read(new.text) == new
         with pytest.raises(ConfigError, match="a second name would be a second budget"):
             Catalog({"old": old}).name_of(DatasetSettings("new"), content.digest)
     parquet = tmp_path / "a.parquet"
     parquet.write_bytes(b'"\n')
-    assert Contents().read_files((parquet,)).correction is None
+    assert Contents().read_files((parquet,)).reading_correction is None
 
 
 def test_what_an_older_release_remembered_is_read_again(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from noisycount.charts.answer_picture import (
     bar_svg,
 )
 from noisycount.charts.picture import BandMark, CurveMark, DotMarks, Frame, Picture, RibbonMark, RuleMark
-from noisycount.charts.picture_svg import fitted, page_svg
+from noisycount.charts.picture_svg import labels_that_fit, page_svg
 from tests.helpers.picture_marks import marks_of, svg_texts
 
 
@@ -108,7 +108,7 @@ def test_labels_of_months_stand_evenly(width: float, months: int) -> None:
 def test_labels_that_would_overlap_are_left_out_evenly() -> None:
     """Every second or third remains; those at the ends move into the picture."""
     labels = [(20.0 * place, f"{place:04}") for place in range(12)]
-    shown = fitted(labels, 230)
+    shown = labels_that_fit(labels, 230)
     assert [text for _, text in shown] == ["0000", "0003", "0006", "0009"]
     assert shown[0][0] == 8.4 * 4 / 2
 

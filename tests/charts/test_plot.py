@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from noisycount.charts.picture import CurveMark, DotMarks, Frame, SegmentMark, TextMark
 from noisycount.charts.picture_svg import picture_svg
 from noisycount.charts.plot import Axis, Line, Panel
-from noisycount.charts.plot_picture import plot_picture, spread
+from noisycount.charts.plot_picture import plot_picture, spread_apart
 from noisycount.charts.theme import STYLES
 from noisycount.papers.figure import Figure
 from tests.helpers.picture_marks import marks_of
@@ -129,7 +129,7 @@ def test_a_single_point_is_a_dot() -> None:
 @given(st.lists(st.floats(0, 200), min_size=1, max_size=8))
 def test_spread_names_keep_apart_and_in_order(places: list[float]) -> None:
     """At least the gap between two, none outside, the order kept, and nothing moved needlessly."""
-    found = spread(places, 16, 200)
+    found = spread_apart(places, 16, 200)
     order = sorted(range(len(places)), key=lambda number: places[number])
     assert all(found[b] - found[a] >= 16 - 1e-9 for a, b in pairwise(order))
     assert min(found) >= -1e-9

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from noisycount.display.output import column_widths, print_table, wrap_text
-from noisycount.display.texts import writable
+from noisycount.display.texts import replace_unencodable
 from tests.helpers.commands import Refused, Run, configure
 
 PLAN = ("plan", "--within", "20%", "--guess", "1,000")
@@ -47,10 +47,10 @@ def test_columns_have_room_for_their_numbers(rows: list[tuple[str, str, str]], w
 @pytest.mark.parametrize("encoding", ["ascii", "latin1", "cp1252", "cp437"])
 def test_every_text_can_be_written(encoding: str, text: str) -> None:
     """No character is lost as a question mark, and what an encoding has stays as it is."""
-    written = writable(text, encoding)
+    written = replace_unencodable(text, encoding)
     assert written.encode(encoding).decode(encoding) == written
-    assert written.count("?") <= sum("?" in writable(each, encoding) for each in text)
-    assert writable(written, encoding) == written
+    assert written.count("?") <= sum("?" in replace_unencodable(each, encoding) for each in text)
+    assert replace_unencodable(written, encoding) == written
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_every_text_can_be_written(encoding: str, text: str) -> None:
 )
 def test_signs_have_names(character: str, told: str) -> None:
     """Signs that ASCII lacks are written out as words."""
-    assert writable(character, "ascii") == told
+    assert replace_unencodable(character, "ascii") == told
 
 
 @pytest.mark.thorough
@@ -123,7 +123,7 @@ def test_a_table_is_drawn_as_rich_draws_it(data: st.DataObject, columns: int, wi
     """Lines and their breaks are those of rich, which takes longer to load than most answers."""
     header = data.draw(st.lists(NAMES, min_size=columns, max_size=columns))
     rows = data.draw(st.lists(st.lists(CELLS, min_size=columns, max_size=columns), min_size=1, max_size=3))
-    texts = [[writable(cell, encoding) for cell in row] for row in [header, *rows]]
+    texts = [[replace_unencodable(cell, encoding) for cell in row] for row in [header, *rows]]
     widths = column_widths(texts, width)
     if widths is None:
         return

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import noisycount as nc
-from noisycount.display.values import MOST_ROWS, Shown, line, plain, row_table, table
+from noisycount.display.values import MOST_ROWS, Shown, line, row_table, table, to_json_types
 
 
 class Colour(Enum):
@@ -51,7 +51,7 @@ class Word(StrEnum):
 )
 def test_a_value_becomes_what_json_has(value: object, expected: object) -> None:
     """Nothing is rounded; the types are Python's own."""
-    found = plain(value)
+    found = to_json_types(value)
     assert found == expected
     assert type(found) is type(expected)
     json.dumps(found, allow_nan=False)
@@ -66,15 +66,15 @@ JSON = st.recursive(
 @given(JSON)
 def test_what_json_has_comes_back_from_it(value: object) -> None:
     """A value that is JSON already is kept, save what is not finite."""
-    found = plain(value)
+    found = to_json_types(value)
     assert json.loads(json.dumps(found, allow_nan=False)) == found
-    assert plain(found) == found
+    assert to_json_types(found) == found
 
 
 def test_what_has_no_plain_form_is_refused() -> None:
     """An object in a JSON file would be an address in memory."""
     with pytest.raises(ValueError, match=r"^value must be plain data .* got a object$"):
-        plain([object()])
+        to_json_types([object()])
 
 
 LONGEST = 100
@@ -123,12 +123,12 @@ def test_a_posterior_shows_its_estimates() -> None:
     """The text and the dict of a posterior have its estimates and its interval."""
     told = nc.posterior(107, nc.Binomial(5912, 0.017), nc.DiscreteLaplace(7))
     assert repr(told) == ("Posterior(mean=104.528, median=105, std=6.25062, interval=(91, 116), answers=[107])")
-    plain = told.to_dict()
-    assert (plain["mean"], plain["median"], plain["std"]) == (told.mean, told.median, told.std)
-    assert (plain["interval"], plain["level"]) == (list(told.interval(0.95)), 0.95)
-    assert plain["answers"] == [107]
-    assert plain["mechanisms"] == [{"type": "DiscreteLaplace", "scale": "7"}]
-    assert plain["population"] == {"type": "Binomial", "size": 5912, "rate": 0.017}
+    to_json_types = told.to_dict()
+    assert (to_json_types["mean"], to_json_types["median"], to_json_types["std"]) == (told.mean, told.median, told.std)
+    assert (to_json_types["interval"], to_json_types["level"]) == (list(told.interval(0.95)), 0.95)
+    assert to_json_types["answers"] == [107]
+    assert to_json_types["mechanisms"] == [{"type": "DiscreteLaplace", "scale": "7"}]
+    assert to_json_types["population"] == {"type": "Binomial", "size": 5912, "rate": 0.017}
 
 
 def test_a_curve_shows_what_it_is_about_and_some_of_it() -> None:

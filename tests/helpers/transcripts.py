@@ -184,7 +184,7 @@ def output(command: str, capsys: pytest.CaptureFixture[str]) -> str:
     assert words[0] == "noisycount", f"only noisycount is run in a console block, not {words[0]}"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", words)
-        patch.setattr(server, "listening", Told)
+        patch.setattr(server, "listening_socket", Told)
         patch.setattr(server, "run", lambda _, __, ready, **___: ready())
         if words[1] == "docs":
             use_site(patch, write_site(Path.cwd() / "site"))

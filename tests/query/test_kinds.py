@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import types
 
-from noisycount.display.values import plain
+from noisycount.display.values import to_json_types
 from noisycount.engines import expressions
 from noisycount.engines.duckdb import table
 from noisycount.engines.duckdb.source import DuckDBSource
@@ -127,7 +127,7 @@ def test_each_kind_has_one_instance_also_in_copies() -> None:
     for name, kind in KINDS.items():
         assert copy.deepcopy(kind) is kind
         assert pickle.loads(pickle.dumps(kind)) is kind  # noqa: S301 - our own
-        assert plain(kind) == name
+        assert to_json_types(kind) == name
         assert repr(kind) == f"<Kind.{name.upper()}: '{name}'>"
 
 

@@ -61,7 +61,7 @@ def test_a_key_that_expired_opens_nothing(ring: Keyring) -> None:
     lasting, _ = ring.issue("ben", Role.ANALYST, ["survey"])
     for passed, found in ((timedelta(days=90, seconds=-1), issued), (timedelta(days=90), None)):
         ring.now = at(passed)
-        assert (ring.holder(key.text), ring.valid(issued.id)) == (found, found)
+        assert (ring.holder(key.text), ring.valid_key(issued.id)) == (found, found)
     ring.now = at(timedelta(days=36_500))
     assert ring.holder(lasting.text) is not None
 
@@ -83,7 +83,7 @@ def test_a_key_that_was_revoked_opens_nothing_anywhere_at_once(ring: Keyring) ->
     assert [ended.id for ended in ring.revoke("ana")] == [issued.id]
     for each in (ring, elsewhere):
         assert each.holder(key.text) is None
-        assert each.valid(issued.id) is None
+        assert each.valid_key(issued.id) is None
     assert ring.revoke("ana") == ()
     (kept,) = ring.issued()
     assert kept.revoked == NOON

@@ -14,7 +14,7 @@ import uvicorn
 from noisycount.errors import NoisyCountError
 from noisycount.service import server
 from noisycount.service.middleware import LazyRoutes
-from noisycount.service.server import demonstration, listening
+from noisycount.service.server import demonstration, listening_socket
 from noisycount.service.state import WorkQueue
 from tests.helpers.commands import Run
 from tests.helpers.service_process import demo_process
@@ -49,7 +49,7 @@ def test_a_signal_before_the_loop_runs_ends_it_in_order(
 
     monkeypatch.setattr(uvicorn.Config, "get_loop_factory", loop_factory)
     before = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
-    with demonstration() as (configuration, _), listening("127.0.0.1", 0) as place:
+    with demonstration() as (configuration, _), listening_socket("127.0.0.1", 0) as place:
         ready = told if moment == "ready" else (lambda: None)
         with pytest.raises(end) if end else nullcontext():
             server.run(configuration, place, ready, slots=False)
@@ -73,7 +73,7 @@ def test_nothing_more_is_begun_once_it_is_told_to_stop(monkeypatch: pytest.Monke
     monkeypatch.setattr(WorkQueue, "refuse", refused)
     monkeypatch.setattr(LazyRoutes, "load", load)
     monkeypatch.setattr(server, "_open_all", lambda _: begun.append("records"))
-    with demonstration() as (configuration, _), listening("127.0.0.1", 0) as place:
+    with demonstration() as (configuration, _), listening_socket("127.0.0.1", 0) as place:
         server.run(configuration, place, lambda: None, slots=False)
     assert begun == ["routes"]
 
@@ -91,9 +91,9 @@ def test_an_address_in_use_is_refused() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(NoisyCountError, match=rf"--port {port} cannot be used \(.*\): name"):
-            listening("127.0.0.1", port)
+            listening_socket("127.0.0.1", port)
     with pytest.raises(NoisyCountError, match="cannot be used"):
-        listening("no.such.host.invalid", 0)
+        listening_socket("no.such.host.invalid", 0)
 
 
 def test_a_missing_extra_is_one_line(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

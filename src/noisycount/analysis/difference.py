@@ -12,7 +12,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from noisycount.analysis.posterior.posterior import Estimates
-from noisycount.display.values import Shown, short
+from noisycount.display.values import Shown, shortened_repr
 from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution, TableLaw
 from noisycount.model.laws.factors import LogFactor
@@ -26,7 +26,7 @@ def law_of(operand: Estimates, name: str) -> CountDistribution:
     if isinstance(law, CountDistribution):
         return law
     raise ValueError(
-        f"{name} must be a posterior or another result with the distribution of a count, got {short(operand)}"
+        f"{name} must be a posterior or another result with the distribution of a count, got {shortened_repr(operand)}"
     )
 
 

@@ -102,7 +102,7 @@ class DatasetRecord:
                 **({} if self.edition is None else {"edition": self.edition}),
                 **({"earlier_tables": list(self.earlier_tables)} if self.earlier_tables else {}),
                 **({"relations": list(self.relations)} if self.relations else {}),
-                **({} if self.correction is None else {"correction": self.correction}),
+                **({} if self.reading_correction is None else {"correction": self.reading_correction}),
                 **({} if self.legacy_form == self.form else {"legacy_form": legacy}),
                 **{
                     kind: {name: json.loads(part.text) for name, part in getattr(self, kind).items()}
@@ -149,7 +149,7 @@ class DatasetRecord:
         """
         formats = {
             name: {part: value for part, value in parts.items() if part != "unreadable"}
-            for name, parts in sorted(self._readings.items())
+            for name, parts in sorted(self._marked_formats.items())
         }
         edition = [] if self.edition is None else [self.edition]
         form, legacy = _canonical_parts(self.form), _canonical_parts(self.legacy_form)
@@ -157,18 +157,18 @@ class DatasetRecord:
         return f"sha256:{_digest([self._corrected_content, self.table, formats, *edition, *file_format])}"
 
     @property
-    def reading(self) -> str:
+    def reading_digest(self) -> str:
         """Digest that identifies a copy of these records read in this way."""
         form = None if self.form is None else self.form.parts
         # Older releases read dates of which a digit is missing as others; such a file is refused now, and not copied.
         is_strict = any(re.search(RUN_OF_NUMBERS, form.date_format or "") for form in self.columns.values())
         digits = ["all digits"] if is_strict else []
-        return _digest([self._corrected_content, self.unit, self.table, form, self._readings, *digits])
+        return _digest([self._content_with_correction, self.unit, self.table, form, self._marked_formats, *digits])
 
     @property
-    def _corrected_content(self) -> str:
+    def _content_with_correction(self) -> str:
         """Content digest; it changes if the reading is corrected, because earlier answers must not match then."""
-        if self.correction is None:
+        if self.reading_correction is None:
             return self.content
         return hashlib.sha256(f"{self.correction} {self.content}".encode("ascii")).hexdigest()
 
@@ -181,7 +181,7 @@ class DatasetRecord:
         return form
 
     @property
-    def _readings(self) -> dict[str, dict[str, Any]]:
+    def _marked_formats(self) -> dict[str, dict[str, Any]]:
         """Parts of the format of each column, with marks if older releases read the same parts in another way.
 
         Older releases ignored the format of the unit, removed only ASCII blanks around a text and zeros of texts that

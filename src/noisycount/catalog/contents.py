@@ -51,10 +51,10 @@ class Content:
         return tuple(f"{size}-{time_ns}" for size, time_ns, *_ in self.state) if len(self.state) == 1 else ()
 
     @property
-    def correction(self) -> str | None:
+    def reading_correction(self) -> str | None:
         """Correction of the reading of the files: older releases lost rows; None if they read these files correctly."""
         with suppress(OSError):  # a missing file is reported when it is opened
-            return next(filter(None, map(_correction, self.files)), None)
+            return next(filter(None, map(_find_correction, self.files)), None)
         return None
 
     @property
@@ -97,10 +97,10 @@ class Contents:
         content = Content(files, state, _joint_digest([fact.digest for fact in facts], keys), facts)
         content.require_same()
         if any(current is not former for current, former in zip(facts, before, strict=True)):
-            self.keep(content, name)
+            self.cache_facts(content, name)
         return content
 
-    def keep(self, content: Content, name: str) -> None:
+    def cache_facts(self, content: Content, name: str) -> None:
         """Store the facts of the files of a place in the cache, unless one was written within the last two seconds."""
         newest = max(max(stat[1], stat[2]) for stat in content.state) / 1e9
         if self.folder is None or newest + _CLOCK_TICK >= time.time():
@@ -183,7 +183,7 @@ def _joint_digest(digests: Sequence[str], keys: tuple[Keys, ...] = ()) -> str:
     return hashlib.sha256(" ".join(sorted(digests)).encode("ascii")).hexdigest()
 
 
-def _correction(file: Path) -> str | None:
+def _find_correction(file: Path) -> str | None:
     """Return the correction of a text file with a line break in its first cells, or with other ends of first lines."""
     name = file.name.lower()
     if not name.endswith((".csv", ".tsv", ".csv.gz", ".tsv.gz")):

@@ -67,7 +67,7 @@ class Certificates:
 
     def keep(self, certificate: Certificate) -> None:
         """Store a certificate; it replaces an older one of the same engine."""
-        self._write([*self._others(certificate.identity), certificate])
+        self._write([*self._certificates_of_others(certificate.identity), certificate])
 
     def require_writable(self) -> None:
         """Raise SourceError if the folder cannot be written. Existing files stay."""
@@ -87,9 +87,9 @@ class Certificates:
                 return
         except OSError:
             raise self._error("cannot be read") from None
-        self._write(self._others(identity))
+        self._write(self._certificates_of_others(identity))
 
-    def _others(self, identity: Identity) -> list[Certificate]:
+    def _certificates_of_others(self, identity: Identity) -> list[Certificate]:
         """Return the certificates of other engines; an empty list if the file is unreadable, so it can be replaced."""
         try:
             return [certificate for certificate in self.all() if certificate.identity != identity]
@@ -138,7 +138,7 @@ class Copies:
 
     def place(self, dataset: str, reading: str) -> Path:
         """Return the path of the copy of a data set with this digest of its reading."""
-        return self.folder / f"{_stem(dataset)}-{reading}.parquet"
+        return self.folder / f"{_common_stem(dataset)}-{reading}.parquet"
 
     def draft(self, dataset: str) -> Path:
         """Return the path at which this process writes a copy before the digest of its reading is known."""
@@ -146,7 +146,7 @@ class Copies:
 
     def all(self, datasets: Iterable[str] = ()) -> Iterator[Copy]:
         """Yield all copies in the folder; those of the given data sets have a name."""
-        names = {_stem(dataset): dataset for dataset in datasets}
+        names = {_common_stem(dataset): dataset for dataset in datasets}
         try:
             is_there = stat_or_none(self.folder) is not None
             for path in sorted(self.folder.iterdir()) if is_there else ():
@@ -176,6 +176,6 @@ def discard(copies: Iterable[Copy]) -> int:
     return len(paths)
 
 
-def _stem(dataset: str) -> str:
+def _common_stem(dataset: str) -> str:
     """Return the common beginning of the names of all copies of a data set."""
     return hashlib.sha256(dataset.encode()).hexdigest()[:16]

@@ -134,14 +134,14 @@ class LazySource(CountedSource):
 
     def prepare(self, columns: Collection[str] | None = None) -> None:
         """Open the records, and raise an error for unreadable or unexpected values; see ``Source.prepare``."""
-        self._checked().prepare(columns)
+        self._compared_source().prepare(columns)
 
     def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
         if len(predicates) > _MAX_SHARED:
             return self._count_unchanged(predicates)
-        return self.scans.result(predicates, self._scan)
+        return self.scans.result(predicates, self._count_in_one_scan)
 
-    def _scan(self, tasks: Sequence[Task[Sequence[Predicate], list[int]]]) -> None:
+    def _count_in_one_scan(self, tasks: Sequence[Task[Sequence[Predicate], list[int]]]) -> None:
         """Count the predicates of several threads in one scan."""
         predicates = [predicate for task in tasks for predicate in task.item]
         counts = iter(self._count_unchanged(predicates))
@@ -150,17 +150,17 @@ class LazySource(CountedSource):
 
     def _count_unchanged(self, predicates: Sequence[Predicate]) -> list[int]:
         """Count predicates. Raise SourceError if the records changed meanwhile."""
-        counts = self._counted().count(predicates)
+        counts = self._source_to_count().count(predicates)
         self.require_unchanged()
         return counts
 
     def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        counts = self._counted().count_cells(question)
+        counts = self._source_to_count().count_cells(question)
         self.require_unchanged()
         return counts
 
     def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        return self._count_keys(self._counted(), question)
+        return self._count_keys(self._source_to_count(), question)
 
     def _count_keys(self, source: CheckedSource, question: KeyQuestion) -> Iterator[KeyCounts]:
         yield from source.count_keys(question)
@@ -192,7 +192,7 @@ class LazySource(CountedSource):
         require_described(self.shown, self.record, source)
         require_readable(self.shown, source.used())
 
-    def _checked(self) -> CheckedSource:
+    def _compared_source(self) -> CheckedSource:
         """Return the open records after a comparison with their description."""
         source = self._source()
         if source is not self.compared:
@@ -200,10 +200,10 @@ class LazySource(CountedSource):
             self.compared = source
         return source
 
-    def _counted(self) -> CheckedSource:
+    def _source_to_count(self) -> CheckedSource:
         """Return the records to count. Their state was checked by `prepare`, and is checked again after the count."""
         opened = self.opened  # another thread may close and reopen the records
-        return opened if opened is not None and opened is self.compared else self._checked()
+        return opened if opened is not None and opened is self.compared else self._compared_source()
 
     def _source(self) -> CheckedSource:
         """Return the open records, and open them if necessary. A copy that was removed meanwhile is made again."""
@@ -256,7 +256,7 @@ class FileSource(LazySource):
     def describe(self, unit: str | None, known: DatasetRecord | None) -> Self:
         """Set the description and the schema, and return the source. Records that are read for this are also copied."""
         if known is not None:
-            record = replace(known, content=self.content.digest, correction=self.content.correction)
+            record = replace(known, content=self.content.digest, correction=self.content.reading_correction)
             return self._set_record(record.after(self.former))
         if self.checked is not None and self.checked.state == self.content.state:
             return self._set_record(self._record_and_keep_copy(unit, self.checked.check))
@@ -267,11 +267,11 @@ class FileSource(LazySource):
 
     def _record_and_keep_copy(self, unit: str | None, source: CheckedSource | Check) -> DatasetRecord:
         """Return the description of records that were just read, and store the copy of their texts."""
-        facts = {"content": self.content.digest, "correction": self.content.correction, "form": source.form}
+        facts = {"content": self.content.digest, "correction": self.content.reading_correction, "form": source.form}
         record = self._make_record(unit, source, "rename it", table=self.settings.table, **facts).after(self.former)
         if self.settings.renews:  # answers that an older release may have mixed up no longer match
             record = replace(record, legacy_form=None)
-        self._keep(record)
+        self._publish_copy(record)
         return record
 
     @property
@@ -309,7 +309,7 @@ class FileSource(LazySource):
         if content.proof_count != self.kept_proofs:
             self.require_unchanged()
             content.require_same()
-            Contents(self.folder).keep(content, str(place))
+            Contents(self.folder).cache_facts(content, str(place))
             self.kept_proofs = content.proof_count
 
     def _open(self) -> CheckedSource:
@@ -326,7 +326,7 @@ class FileSource(LazySource):
             self.discard_copy()
         self.copy, self.kept_proofs = None, self.content.proof_count
         with self._read(record.unit, record) as source:
-            self._keep(record)
+            self._publish_copy(record)
             return source
 
     @property
@@ -341,7 +341,7 @@ class FileSource(LazySource):
     def _open_copy(self, session: Any = None) -> CheckedSource | None:  # noqa: ANN401 - of an engine
         """Return the copy of the values; None if there is none."""
         record = self.record
-        copy = None if self._copies is None else self._copies.place(self.name, record.reading)
+        copy = None if self._copies is None else self._copies.place(self.name, record.reading_digest)
         if copy is None or not copy.is_file():
             return None
         files().require_stable(self.place, self.settings.table, self._claim(record.unit))
@@ -425,13 +425,13 @@ class FileSource(LazySource):
             return None
         return self._copies.draft(self.name)
 
-    def _keep(self, record: DatasetRecord) -> None:
+    def _publish_copy(self, record: DatasetRecord) -> None:
         """Move the draft of a copy to its final path, and remove all older copies."""
         if self._copies is None:
             return
         draft = self._copies.draft(self.name)
         if draft.is_file():
-            place = self._copies.place(self.name, record.reading)
+            place = self._copies.place(self.name, record.reading_digest)
             draft.replace(place)
             self._copies.remove(self.name, but=place)
 

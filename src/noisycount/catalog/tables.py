@@ -38,7 +38,7 @@ class TableGroupSource(LazySource):
             )
         schemas = {}
         for table in self.group.tables:
-            source = self._described(table)
+            source = self._described_source(table)
             schemas[table.name] = with_public_values(
                 source.record.schema(table.settings.columns), table.settings.values
             )
@@ -48,7 +48,7 @@ class TableGroupSource(LazySource):
         self.record = self._joined_record(unit, records).after(self.former)
         return self
 
-    def _described(self, table: GroupTable) -> LazySource:
+    def _described_source(self, table: GroupTable) -> LazySource:
         """Return the source of a table with its description. A refusal names the table."""
         try:
             source = self.sources[table.name].describe(table.facts.unit, self.known[table.name])
@@ -146,7 +146,7 @@ class TableGroupSource(LazySource):
     def check_tables(self) -> TablesCheck:
         """Count persons of each table, and rows whose links lead nowhere, for the owner only."""
         self.prepare()
-        source = self._checked()
+        source = self._compared_source()
         if not isinstance(source, TablesSource):
             raise TypeError(f"{self.shown} needs several open tables, got a {type(source).__name__}")
         counting = source.counting

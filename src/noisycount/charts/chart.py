@@ -18,7 +18,7 @@ from noisycount.charts.refined_table import posterior_dots, refined_picture
 from noisycount.charts.refinement import AnswerCurve, RefinementCurves, answer_picture, refinement_picture
 from noisycount.charts.table import TableBars, is_tabled, table_picture
 from noisycount.charts.vega import vega_lite
-from noisycount.display.values import short
+from noisycount.display.values import shortened_repr
 from noisycount.errors import NoisyCountError, install_hint
 
 _QUOTED_LENGTH = 100  # longest quotation of an invalid result in an error message
@@ -39,7 +39,7 @@ def build_picture(result: object) -> Picture:
         return table_picture(TableBars.from_table(result))
     raise ValueError(
         "result must be a Posterior, a TablePosterior, a PrivacyCurve, a Release, a TableRelease "
-        f"or a Figure, got {short(result)[:_QUOTED_LENGTH]}: give one of these"
+        f"or a Figure, got {shortened_repr(result)[:_QUOTED_LENGTH]}: give one of these"
     )
 
 

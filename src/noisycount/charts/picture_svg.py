@@ -231,7 +231,7 @@ def _draw_x_texts(frame: Frame) -> Iterator[str]:
     lines = [(_BESIDE + place, number.split("\n")) for place, number in sorted(x_ticks)]
     rows = [[(place, texts[row]) for place, texts in lines if row < len(texts)] for row in range(_tick_lines(frame))]
     for row, labels in enumerate(rows):
-        for place, number in fitted(labels, width + 2 * _BESIDE):
+        for place, number in labels_that_fit(labels, width + 2 * _BESIDE):
             middle = place - _BESIDE, height + 14 + _TEXT_LINE * row
             yield _text(number, middle, MUTED, _NUMBER, anchor="middle")
     if frame.x.axis.label:
@@ -240,7 +240,7 @@ def _draw_x_texts(frame: Frame) -> Iterator[str]:
         yield _text(frame.x.axis.label, middle, INK, _NOTE, anchor="middle")
 
 
-def fitted(labels: Sequence[tuple[float, str]], width: float) -> list[tuple[float, str]]:
+def labels_that_fit(labels: Sequence[tuple[float, str]], width: float) -> list[tuple[float, str]]:
     """Return the labels below an axis; if they would overlap, only every second, third … of them.
 
     Args:
@@ -266,7 +266,7 @@ def draw_mark(mark: PictureMark, frame: Frame) -> Iterator[str]:  # noqa: ARG001
 def _(mark: CurveMark, frame: Frame) -> Iterator[str]:
     points = [frame.place(*point) for point in mark.points]
     if mark.is_area:
-        points = _steps(points)
+        points = _step_corners(points)
         height = frame.size[1]
         closed = f"{_path(points)}L{_point((points[-1][0], height))}L{_point((points[0][0], height))}Z"
         yield f'<path d="{closed}" fill="{mark.style.colour}" fill-opacity=".2"/>'
@@ -326,7 +326,7 @@ def _(mark: TextMark, frame: Frame) -> Iterator[str]:  # noqa: ARG001 - in pixel
     yield from (draw(line, (x, y + row * _TEXT_LINE)) for row, line in enumerate(mark.text.split("\n")))
 
 
-def _steps(points: Sequence[Point]) -> list[Point]:
+def _step_corners(points: Sequence[Point]) -> list[Point]:
     """Return the corners of a curve that jumps in the middle between two points."""
     corners = [points[0]]
     for (before, high), (after, low) in pairwise(points):

@@ -58,7 +58,7 @@ def _panel_frame(plot: Plot, panel: Panel) -> Frame:
 def _name_marks(lines: Sequence[Line], frame: Frame) -> list[PictureMark]:
     """Return the names of lines, right of the axes: a sample of the line, its name, and a thin line to its end."""
     places = [max(frame.place(*point) for point in line.points) for line in lines]
-    heights = spread([y for _, y in places], _LINE_HEIGHT, frame.size[1])
+    heights = spread_apart([y for _, y in places], _LINE_HEIGHT, frame.size[1])
     marks: list[PictureMark] = []
     for line, (x, y), height in zip(lines, places, heights, strict=True):
         left = _WIDTH + _BESIDE
@@ -70,13 +70,13 @@ def _name_marks(lines: Sequence[Line], frame: Frame) -> list[PictureMark]:
     return marks
 
 
-def spread(places: Sequence[float], gap: float, length: float) -> list[float]:
+def spread_apart(places: Sequence[float], gap: float, length: float) -> list[float]:
     """Return positions at least `gap` apart, within 0 and `length` if they fit, moved as little as possible.
 
     Neighbours that would be closer form a group, which is centred on the mean position of its members.
 
     Example:
-        >>> spread([10, 12, 60], gap=8, length=100)
+        >>> spread_apart([10, 12, 60], gap=8, length=100)
         [7.0, 15.0, 60.0]
     """
     order = sorted(range(len(places)), key=lambda number: places[number])

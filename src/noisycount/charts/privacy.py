@@ -50,7 +50,7 @@ class PrivacyLine:
         if not min(self.deltas) > 0:
             raise ValueError(f"deltas must be positive, got {min(self.deltas)!r}: leave it out")
 
-    def place(self, delta: float) -> tuple[float, float]:
+    def point_at(self, delta: float) -> tuple[float, float]:
         """Return the point (ε, δ) at which the line falls to δ.
 
         Returns the first point if the whole line is below δ, and the last if it is above.
@@ -82,7 +82,7 @@ class PrivacyAxes:
         return math.log(delta / self.top) / math.log(self.floor / self.top)
 
     @property
-    def powers(self) -> list[float]:
+    def tick_powers(self) -> list[float]:
         """Powers of ten with a number on the axis, at most nine."""
         low, high = round(math.log10(self.floor)), round(math.log10(self.top))
         step = math.ceil((high - low) / _MAX_POWERS)
@@ -204,7 +204,7 @@ def labels(lines: Sequence[PrivacyLine], axes: PrivacyAxes) -> list[Label]:
 
     The label of the innermost line is left of that line if it fits there; the others are right of all lines.
     """
-    inward = sorted(lines, key=lambda line: line.place(axes.floor)[0], reverse=True)
+    inward = sorted(lines, key=lambda line: line.point_at(axes.floor)[0], reverse=True)
     placed: list[Label] = []
     highest = 0.0
     half, gap = _TEXT_HEIGHT / 2 / _HEIGHT, _GAP / _WIDTH * axes.epsilon
@@ -212,14 +212,14 @@ def labels(lines: Sequence[PrivacyLine], axes: PrivacyAxes) -> list[Label]:
         is_inner = number == len(inward) - 1 > 0
         room = _label_width(line) / _WIDTH * axes.epsilon + gap
         on_line = _label_anchor(line, axes, _HEIGHTS[-1] if is_inner else _HEIGHTS[number])
-        above = line.place(axes.delta(max(0.0, axes.share(on_line[1]) - half)))[0]
+        above = line.point_at(axes.delta(max(0.0, axes.share(on_line[1]) - half)))[0]
         if is_inner and line.deltas[-1] <= on_line[1] and above >= room:
             placed.append(Label(line, on_line, (above - gap, on_line[1]), is_left=True))
             continue
         lowest = 1 - half - 2 * half * (len(inward) - 1 - number)
         share = min(max(axes.share(on_line[1]), highest), lowest)
         below = axes.delta(share + half)
-        passing = [other.place(below)[0] for other in lines if other.deltas[0] >= below]
+        passing = [other.point_at(below)[0] for other in lines if other.deltas[0] >= below]
         outside = max(passing, default=on_line[0])
         placed.append(Label(line, on_line, (outside + gap, axes.delta(share))))
         highest = share + 2 * half
@@ -235,7 +235,7 @@ def _label_anchor(line: PrivacyLine, axes: PrivacyAxes, share: float) -> tuple[f
     """Return the mark of a line, or if it has none the point at which it falls to a share of the height."""
     if line.mark is not None and axes.requested_epsilon is not None:
         return axes.requested_epsilon, line.mark
-    return line.place(axes.delta(share))
+    return line.point_at(axes.delta(share))
 
 
 _CHARACTERS = 90  # characters of a line above the chart, so that it is no wider than the chart
@@ -246,13 +246,13 @@ _DELTA = "δ: the probability that the person is given away instead"
 def privacy_picture(lines: Sequence[PrivacyLine], axes: PrivacyAxes, title: str, subtitle: str) -> Picture:
     """Return the picture of δ against ε: a line for each adversary, with marks at the requested ε."""
     x = AxisRange(Axis(_EPSILON, field="epsilon"), 0, axes.epsilon)
-    delta = Axis(_DELTA, is_log=True, ticks=tuple(axes.powers), field="delta")
+    delta = Axis(_DELTA, is_log=True, ticks=tuple(axes.tick_powers), field="delta")
     frame = Frame(x, AxisRange(delta, axes.floor, axes.top, has_grid=True), _SIZE, ())
     names = [line.name for line in lines]
     line_styles = dict(zip(names, styles(names), strict=True))
     marks = list[PictureMark]()
     if axes.requested_epsilon is not None and axes.requested_epsilon <= axes.epsilon:
-        at_top = frame.place(axes.requested_epsilon, axes.top)
+        at_top = frame.point_at(axes.requested_epsilon, axes.top)
         marks += [
             RuleMark(axes.requested_epsilon, Style(INK, DASHED, 1.5)),
             TextMark((at_top[0], at_top[1] - 14), axes.epsilon_text, size=_FONT),
@@ -269,11 +269,11 @@ def privacy_picture(lines: Sequence[PrivacyLine], axes: PrivacyAxes, title: str,
 
 def _label_marks(label: Label, frame: Frame, colour: str) -> list[PictureMark]:
     """Return a thin line from the curve to the label, and the two lines of the label."""
-    x, y = frame.place(*label.place)
+    x, y = frame.point_at(*label.point_at)
     start, anchor = (x - _GAP / 2, "end") if label.is_left else (x + _GAP / 2, "start")
     quarter = _TEXT_HEIGHT / 4
     return [
-        SegmentMark(frame.place(*label.on_line), (x, y), Style(MUTED, width=1)),
+        SegmentMark(frame.point_at(*label.on_line), (x, y), Style(MUTED, width=1)),
         TextMark((start, y - quarter), label.line.name, colour, anchor, _FONT, is_bold=True),
         TextMark((start, y + quarter), label.line.note, INK, anchor, _FONT),
     ]

@@ -134,11 +134,11 @@ def refinement_picture(curves: RefinementCurves, title: str, subtitle: str, unit
     answer = RuleMark(curves.answer, Style(VERMILION, DASHED, 2))
     estimate = RuleMark(curves.estimate, Style(INK, width=2))
     interval = f"{to_one_place(curves.low)} to {to_one_place(curves.high)}"
-    prior = (_area(curves.counts, curves.prior, BLUE),)
-    likelihood = (_area(curves.counts, curves.noisy, VERMILION), answer)
+    prior = (_curve_area(curves.counts, curves.prior, BLUE),)
+    likelihood = (_curve_area(curves.counts, curves.noisy, VERMILION), answer)
     posterior = (
         BandMark(curves.low - 0.5, curves.high + 0.5, GREEN),
-        _area(curves.counts, curves.posterior, GREEN),
+        _curve_area(curves.counts, curves.posterior, GREEN),
         estimate,
         answer,
     )
@@ -177,7 +177,7 @@ def answer_picture(curve: AnswerCurve, subtitle: str, unit: str = "records") -> 
     ]
     marks: Sequence[PictureMark] = (
         BandMark(curve.low - 0.5, curve.high + 0.5, GREEN),
-        _area(curve.counts, curve.chances, VERMILION),
+        _curve_area(curve.counts, curve.chances, VERMILION),
         RuleMark(curve.answer, Style(INK, DASHED, 2)),
     )
     x = _count_range([*curve.counts, curve.answer, curve.low - 0.5, curve.high + 0.5], unit)
@@ -185,7 +185,7 @@ def answer_picture(curve: AnswerCurve, subtitle: str, unit: str = "records") -> 
     return Picture("What is the true count?", notes, [Frame(x, y, _ANSWER_SIZE, marks)])
 
 
-def _area(counts: Sequence[int], probabilities: Sequence[float], colour: str) -> CurveMark:
+def _curve_area(counts: Sequence[int], probabilities: Sequence[float], colour: str) -> CurveMark:
     points = [(float(count), float(chance)) for count, chance in zip(counts, probabilities, strict=True)]
     return CurveMark(points, Style(colour, width=2), is_area=True)
 

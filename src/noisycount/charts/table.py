@@ -146,7 +146,7 @@ class TableBars:
         return cls(
             bars=bars,
             title=f"{unit.capitalize()} by {_join_with_and(names)}",
-            notes=_notes(table, cells),
+            notes=_chart_notes(table, cells),
             axis=f"{unit}, with noise",
             kinds=names[-1] if is_grouped else "",
             labels=", ".join(names[:-1] if is_grouped else names),
@@ -183,7 +183,7 @@ def _has_few_last_keys(labels: Sequence[Sequence[str]]) -> bool:
     return 1 < len(kinds) <= MOST_KINDS and runs == len(set(first_keys))
 
 
-def _notes(table: Any, cells: Sequence[Any]) -> list[str]:  # noqa: ANN401 - a published table
+def _chart_notes(table: Any, cells: Sequence[Any]) -> list[str]:  # noqa: ANN401 - a published table
     """Return the notes of the chart: the condition of the count, and the errors of single cells and of all at once."""
     errors = sorted({cell.error for cell in cells})
     widths = " to ".join(dict.fromkeys(map(plus_minus, (errors[0], errors[-1]))))
@@ -218,7 +218,7 @@ def table_picture(table: TableBars) -> Picture:
 def _rows_frame(table: TableBars) -> Frame:
     """Return the frame of the bars of a table, with their labels and axis."""
     thickness = _GROUPED_BAR_HEIGHT if table.kinds else _BAR_HEIGHT
-    places, labels, height = _layout(table, thickness + 2)
+    places, labels, height = _row_layout(table, thickness + 2)
     legend = list(zip(table.names, _COLOURS, strict=False)) if table.kinds else []
     marks = list[PictureMark]()
     for kind, colour in legend or [("", BLUE)]:
@@ -238,7 +238,7 @@ def _rows_frame(table: TableBars) -> Frame:
     return Frame(x, None, (_WIDTH, height), marks, legend=legend, legend_title=table.kinds)
 
 
-def _layout(table: TableBars, bar_height: float) -> tuple[list[float], list[tuple[str, float]], float]:
+def _row_layout(table: TableBars, bar_height: float) -> tuple[list[float], list[tuple[str, float]], float]:
     """Return the layout of the rows, in pixels from the top.
 
     Returns:

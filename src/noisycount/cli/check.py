@@ -9,7 +9,7 @@ from noisycount.catalog.table_group import TableGroup
 from noisycount.cli.main import STATUSES
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.display import output
-from noisycount.display.texts import pasteable
+from noisycount.display.texts import escape_unencodable
 from noisycount.errors import SourceError
 from noisycount.readers.options import common_options, complete_sources, flag, table_option, unit_option
 
@@ -138,4 +138,4 @@ def _print_lines(words: str, lines: "Sequence[str]") -> None:
     """Print a text and lines for noisycount.toml; nothing if there are no lines."""
     if lines:
         output.print_text(f"{words}\n")
-        output.print_drawing(pasteable(line, output.output_encoding()) for line in lines)
+        output.print_drawing(escape_unencodable(line, output.output_encoding()) for line in lines)

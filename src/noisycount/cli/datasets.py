@@ -31,7 +31,7 @@ from noisycount.config.config import (
 from noisycount.config.places import PLAIN_NAME, Source, name_for, readers_words, served_table_at
 from noisycount.display import output
 from noisycount.display.numbers import number_of
-from noisycount.display.texts import pasteable
+from noisycount.display.texts import escape_unencodable
 from noisycount.engines.places import ServedTable, ServerPlace, files_of, is_server, is_several
 from noisycount.errors import ConfigError, SourceError
 from noisycount.frozen import frozen
@@ -105,14 +105,19 @@ def init(inputs: InitOptions) -> None:
     place, table = inputs.place, inputs.table or inputs.table_there
     folder = Path(place or ".")
     if place is not None and is_server(place) and table is None and "#" not in place and inputs.unit is not None:
-        _write_tables(inputs, place)
+        _write_configuration_of_tables(inputs, place)
         return
     if place is not None and is_server(place):
         address = place if table is None or "#" in place else f"{place}#{quote(table)}"
         table = table if "#" in place else None  # `_write_description` refuses a table besides that of the address
         _write_description(replace(inputs, place=address, table=table), address, served_table_at(address))
         return
-    if place is not None and table is None and folder.exists() and _write_tables(inputs, folder.resolve()):
+    if (
+        place is not None
+        and table is None
+        and folder.exists()
+        and _write_configuration_of_tables(inputs, folder.resolve())
+    ):
         return
     if place is not None and _means_records(folder):
         _write_description(replace(inputs, table=table), place, folder.resolve())
@@ -163,7 +168,7 @@ def _write_description(inputs: InitOptions, place: str, source: Source) -> None:
     stated_dataset = DatasetConfig(str(source), source, unit=unit)
     configuration.table_of(stated_dataset, table)  # raises an error for a table of a server
     stated_dataset = replace(stated_dataset, table=table)
-    inspection, accepted_proposals = _inspect(
+    inspection, accepted_proposals = _check_records(
         stated_dataset, former_dataset, configuration, applies_proposals=inputs.takes_proposals
     )
     label = source if isinstance(source, ServedTable) else place
@@ -180,13 +185,13 @@ def _write_description(inputs: InitOptions, place: str, source: Source) -> None:
         output.print_text(f"wrote {path}, with {len(inspection.check.columns):,} columns of {label}")
     if accepted_proposals:
         output.print_text(f"took {number_of('proposal', len(accepted_proposals))} of `noisycount check`:")
-        output.print_drawing(pasteable(f"  {line}", output.output_encoding()) for line in draft.applied_lines)
+        output.print_drawing(escape_unencodable(f"  {line}", output.output_encoding()) for line in draft.applied_lines)
     for effect in draft.effect_sentences:
         output.print_text(effect)
     _show_next_steps(inspection, draft.name, unit)
 
 
-def _write_tables(inputs: InitOptions, place: Path | str) -> bool:
+def _write_configuration_of_tables(inputs: InitOptions, place: Path | str) -> bool:
     """Write a configuration for the tables of a folder, a file or a server. Return False if the place is one table."""
     from noisycount.tasks.init_tables import Examined, GroupDraft, find_places, join_tables, server_places
 
@@ -199,7 +204,7 @@ def _write_tables(inputs: InitOptions, place: Path | str) -> bool:
     @cache
     def examine_dataset(name: str, source: Path | ServedTable, table: str | None, unit: str | None) -> Examined:
         dataset = DatasetConfig(name, source, table=table, unit=unit)
-        return _inspect(dataset, None, configuration, applies_proposals=inputs.takes_proposals)
+        return _check_records(dataset, None, configuration, applies_proposals=inputs.takes_proposals)
 
     def examine(dataset: DatasetConfig) -> Examined:
         if not isinstance(dataset.source, Path | ServedTable):
@@ -244,7 +249,7 @@ def _free_name(inputs: InitOptions, source: Source, configuration: Config) -> st
     return name
 
 
-def _inspect(
+def _check_records(
     dataset: DatasetConfig, former: "EarlierAccount | None", configuration: Config, *, applies_proposals: bool
 ) -> tuple["Inspection", tuple["Proposal", ...]]:
     """Return the check of some records, and the proposals that it applied: none without `applies_proposals`."""
@@ -302,7 +307,7 @@ def _edit_configuration(path: Path, edit: Callable[[str], str], *, is_accepted: 
             raise ConfigError(f"nothing is written, because the new file would be invalid: {fault}") from None
         label = output.seen_from_here(path)
         lines = unified_diff(old_text.splitlines(), new_text.splitlines(), label, f"{label}, then", lineterm="")
-        output.print_drawing(pasteable(line, output.output_encoding()) for line in lines)
+        output.print_drawing(escape_unencodable(line, output.output_encoding()) for line in lines)
         if not (is_accepted or click.confirm("\nWrite that?", err=True)):
             raise ConfigError(f"{label} was not changed, because you did not accept the change")
         if path.read_bytes() != before:

@@ -12,7 +12,7 @@ import click
 from noisycount.cli.main import STATUSES, CommandGroup
 from noisycount.config.config import Config
 from noisycount.display.output import json_text, new_file, output_encoding, print_json, print_table, print_text
-from noisycount.display.texts import writable
+from noisycount.display.texts import replace_unencodable
 from noisycount.errors import LedgerError
 from noisycount.ledger.entries import Head
 from noisycount.ledger.storage import RESTORE, Row
@@ -183,7 +183,7 @@ def report(  # noqa: PLR0913 - one argument per option
     result = report_of(configuration, known_head)
     text = report_text(result, configuration, "json" if as_json else form)
     if out is None:
-        click.echo(writable(text, output_encoding()), nl=False)
+        click.echo(replace_unencodable(text, output_encoding()), nl=False)
     else:
         with new_file(out, "--out") as file:
             file.write(text)

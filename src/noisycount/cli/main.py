@@ -18,7 +18,7 @@ import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class, split_arg_string
 
 from noisycount.display.documentation import TITLES
-from noisycount.display.texts import REPLACING, printable, without_passwords, writable
+from noisycount.display.texts import REPLACING, replace_unencodable, replace_unprintable, without_passwords
 from noisycount.errors import BudgetError, LedgerError, NoisyCountError, QueryError, SourceError, is_interruption
 
 
@@ -36,9 +36,9 @@ class CommandGroup(click.Group):
             return super().resolve_command(ctx, args)
         names = self.list_commands(ctx)
         if args[0] not in names and not args[0].startswith("-"):
-            from noisycount.config.toml_table import suggestion  # noqa: PLC0415 - only needed for an error
+            from noisycount.config.toml_table import name_suggestion  # noqa: PLC0415 - only needed for an error
 
-            raise click.UsageError(f"No such command {args[0]!r}: {suggestion(args[0], names)}", ctx=ctx)
+            raise click.UsageError(f"No such command {args[0]!r}: {name_suggestion(args[0], names)}", ctx=ctx)
         name, command, words = super().resolve_command(ctx, args)
         if command is not None and not isinstance(command, click.Group):
             _refuse_repeated_options(click.Context(command, ctx, name, **command.context_settings), words)
@@ -118,7 +118,7 @@ class LazyGroup(CommandGroup):
             gc.freeze()
         command: click.Command = getattr(file, cmd_name)
         if cmd_name in _PAGES:
-            _name_page(command, _PAGES[cmd_name])
+            _add_documentation_page(command, _PAGES[cmd_name])
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - the same
@@ -147,7 +147,7 @@ class LazyGroup(CommandGroup):
             raise KeyboardInterrupt from None
 
 
-def _name_page(command: click.Command, page: str) -> None:
+def _add_documentation_page(command: click.Command, page: str) -> None:
     """Add the page of the documentation that explains a command to the end of its help, once."""
     reference = f"\b\nDocumentation: {TITLES[page]}\n  noisycount docs {page}"
     if reference not in (command.epilog or ""):
@@ -230,8 +230,8 @@ def _print_refusal(message: str, status: int = USAGE) -> None:
     if "--json" in sys.argv[1:]:
         click.echo(json.dumps({"error": text, "kind": _KINDS[status], "status": status}), err=True)
         return
-    line = f"error: {printable(text)}"
-    click.echo(writable(line, getattr(sys.stderr, "encoding", None) or "utf-8"), err=True)
+    line = f"error: {replace_unprintable(text)}"
+    click.echo(replace_unencodable(line, getattr(sys.stderr, "encoding", None) or "utf-8"), err=True)
 
 
 def main() -> NoReturn:

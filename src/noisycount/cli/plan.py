@@ -85,7 +85,7 @@ def _parse_cells(texts: Sequence[str]) -> dict[str, int]:
     "KEY",
     "Use a stored answer as the guess, by its key or the beginning of it.",
 )
-@options.value_option("--error", values.parse_error, "15", "Set the accuracy in records.")
+@options.value_option("--error", values.parse_half_width, "15", "Set the accuracy in records.")
 @options.value_option("--epsilon", values.parse_epsilon, "E", "Show the accuracy that this ε gives.")
 @options.value_option(
     "--confidence", parse_confidence, "95%", "Set the probability with which errors hold.", default="95%"

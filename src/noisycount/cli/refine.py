@@ -231,7 +231,7 @@ def _refine_stored_count(query: RefineQuery, configuration: Config) -> Refinemen
     has_more = query.table_members - {"key", "source"} or query.column or query.out
     if has_more or query.key is None:
         raise click.UsageError(_TABLE_USAGE)
-    assumption = _assumption(query)
+    assumption = _read_assumption(query)
     if query.noises:
         raise click.UsageError(
             f"--key {query.key!r}: the ledger knows the noise: leave --epsilon, --noise and --scale out"
@@ -256,7 +256,7 @@ def _refine_answers(query: RefineQuery) -> Refinement:
         noises = (_single_noise(noises, len(answers)),) * len(answers)
     for answer, noise in zip(answers, noises, strict=True):
         check_whole(answer, noise)
-    return Refinement.from_answers(answers, _assumption(query), noises, query.level)
+    return Refinement.from_answers(answers, _read_assumption(query), noises, query.level)
 
 
 def _refine_column(query: RefineQuery, *, as_json: bool) -> None:
@@ -277,7 +277,7 @@ def _read_row_laws(query: RefineQuery) -> "RowLaws":
     from noisycount.tasks.refine.column import RowLaws  # noqa: PLC0415 - loads DuckDB
 
     if query.size_column is None and query.rate_column is None:
-        assumption = _assumption(query)
+        assumption = _read_assumption(query)
         words = "the size" if assumption.is_flat else "the rate" if assumption.rate else "the rates"
         return RowLaws(words, assumption.population)
     has_size, has_rate = query.size is not None, query.rate is not None
@@ -289,7 +289,7 @@ def _read_row_laws(query: RefineQuery) -> "RowLaws":
     return RowLaws("the rate" if has_rate or query.rate_column else "the size")
 
 
-def _assumption(query: RefineQuery) -> Assumed:
+def _read_assumption(query: RefineQuery) -> Assumed:
     """Return the assumption that the size, the rate and the strata state; raise UsageError if they do not fit."""
     return options.assumed_of_options(query.size, query.rate, query.strata, is_flat_allowed=True)
 

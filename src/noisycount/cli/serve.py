@@ -16,7 +16,7 @@ from click.shell_completion import CompletionItem
 from noisycount.cli.main import CommandGroup
 from noisycount.config.config import Config
 from noisycount.config.places import readers_words
-from noisycount.config.toml_table import suggestion
+from noisycount.config.toml_table import name_suggestion
 from noisycount.display.numbers import signed
 from noisycount.display.output import print_facts, print_json, print_table, print_text
 from noisycount.errors import ConfigError, NoisyCountError, install_hint
@@ -61,7 +61,7 @@ def serve(  # noqa: PLR0913 - its options
     encryption.
     """
     try:
-        from noisycount.service.server import demonstration, listening, run  # noqa: PLC0415 - loads the whole service
+        from noisycount.service.server import demonstration, listening_socket, run  # noqa: PLC0415 - loads the whole service
     except ImportError:
         raise NoisyCountError(_MISSING_PACKAGES) from None
     with ExitStack() as stack:
@@ -73,7 +73,7 @@ def serve(  # noqa: PLR0913 - its options
                 "there is no data set to serve: describe one in noisycount.toml, which `noisycount"
                 " init` writes, or try --demo"
             )
-        listener = stack.enter_context(listening(host, port))
+        listener = stack.enter_context(listening_socket(host, port))
         announce = partial(
             _print_address, host, listener.getsockname()[1], key, is_closed=not is_demo and _has_no_login(configuration)
         )
@@ -232,7 +232,7 @@ def revoke(who: str, configuration: Config, *, as_json: bool) -> None:
     if who not in words:
         raise ConfigError(
             f"ID|NAME {who!r} is neither the id of a key nor the name of its holder: "
-            f"{suggestion(who, list(dict.fromkeys(words[::2])))}; see `noisycount analysts list`"
+            f"{name_suggestion(who, list(dict.fromkeys(words[::2])))}; see `noisycount analysts list`"
         )
     revoked_keys = keyring.revoke(who)
     if as_json:

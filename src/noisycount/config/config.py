@@ -36,11 +36,11 @@ from noisycount.config.tables import GROUP_KEYS, read_group
 from noisycount.config.toml_table import (
     FILE_KEYS,
     TomlTable,
+    name_suggestion,
     read_budget,
     read_file_form,
     read_kinds,
     read_values,
-    suggestion,
 )
 from noisycount.display.texts import without_passwords
 from noisycount.engines.formats import ColumnFormat, FileFormat
@@ -251,7 +251,7 @@ class Config:
         if is_place(source):
             return Path(source).resolve()
         remedy = (
-            suggestion(source, self.datasets)
+            name_suggestion(source, self.datasets)
             if self.datasets
             else "check its path, or describe it in a file that `noisycount init` writes"
         )
@@ -268,7 +268,7 @@ class Config:
             return self.analysts[name]
         if name is not None:
             remedy = (
-                suggestion(name, self.analysts)
+                name_suggestion(name, self.analysts)
                 if self.analysts
                 else f"leave {option} out, as the configuration names no analysts"
             )

@@ -207,7 +207,7 @@ def sqlite_file(url: str) -> Path | None:
         '/data/ledger.db'
     """
     match = _SQLITE.fullmatch(url)
-    return _matched_file(match) if match else None
+    return _file_of_match(match) if match else None
 
 
 def sqlite_url(file: Path) -> str:
@@ -229,13 +229,13 @@ def resolve_ledger_url(folder: Path, url: str) -> str | None:
     """
     match = _SQLITE.fullmatch(url)
     if match and match["file"] not in {"", ":memory:"}:
-        file = _quote_path(folder / _matched_file(match))
+        file = _quote_path(folder / _file_of_match(match))
         path = f"file:{quote(file)}" if _is_uri(match) else file
         return f"{match['scheme']}{path}{match['options'] or ''}"
     return url if _SERVER.fullmatch(url) else None
 
 
-def _matched_file(match: re.Match[str]) -> Path:
+def _file_of_match(match: re.Match[str]) -> Path:
     """Return the file of a matched SQLite address. A URI is quoted twice, because SQLite unquotes it too."""
     path = unquote(match["file"])
     return Path(unquote(path.removeprefix("file:")) if _is_uri(match) else path)

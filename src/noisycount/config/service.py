@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from noisycount.config.places import PLAIN_NAME
-from noisycount.config.toml_table import TomlTable, suggestion
+from noisycount.config.toml_table import TomlTable, name_suggestion
 from noisycount.errors import ConfigError
 from noisycount.frozen import frozen
 from noisycount.release.reply_tick import LONGEST, SHORTEST, ReplyTick
@@ -101,7 +101,7 @@ def _read_algorithms(table: TomlTable) -> tuple[str, ...]:
     for name in algorithms:
         if name not in ALGORITHMS:
             raise table.refusal(
-                "algorithms", f"{name!r} is no algorithm with a public key; {suggestion(name, ALGORITHMS)}"
+                "algorithms", f"{name!r} is no algorithm with a public key; {name_suggestion(name, ALGORITHMS)}"
             )
     return algorithms
 

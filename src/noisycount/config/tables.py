@@ -6,7 +6,7 @@ from pathlib import Path
 from noisycount.catalog.catalog import ROW, DatasetSettings
 from noisycount.catalog.table_group import GroupTable, TableGroup
 from noisycount.config.places import SERVER_KEYS
-from noisycount.config.toml_table import FILE_KEYS, TomlTable, read_file_form, read_kinds, read_values, suggestion
+from noisycount.config.toml_table import FILE_KEYS, TomlTable, name_suggestion, read_file_form, read_kinds, read_values
 from noisycount.engines.places import ServedTable, ServerPlace
 from noisycount.engines.table_facts import Link, TableFacts
 from noisycount.engines.views.relations import UnitClaim
@@ -45,7 +45,7 @@ def read_group(
     persons = dataset.text("persons")
     private = [table.name for table in tables if not table.is_public]
     if persons is not None and persons not in private:
-        raise dataset.refusal("persons", f"is no table of persons: {suggestion(persons, private)}")
+        raise dataset.refusal("persons", f"is no table of persons: {name_suggestion(persons, private)}")
     if not any(table.facts.unit for table in tables):
         raise dataset.refusal("tables", "have no table of persons: give one a source and leave through and public out")
     _require_links(tables, blocks)
@@ -114,7 +114,7 @@ def _require_links(tables: Iterable[GroupTable], blocks: dict[str, TomlTable]) -
             while place is not None:
                 if place.table not in facts or facts[place.table].on is not None:
                     known = [each for each, other in facts.items() if other.on is None and each != name]
-                    raise blocks[name].refusal(key, f"names no table of persons: {suggestion(place.table, known)}")
+                    raise blocks[name].refusal(key, f"names no table of persons: {name_suggestion(place.table, known)}")
                 if place.table in seen:
                     raise blocks[name].refusal(key, "leads back to its own table: link it to a table with a unit")
                 seen.add(place.table)

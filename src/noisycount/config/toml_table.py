@@ -80,7 +80,7 @@ class TomlTable:
             if key not in known:
                 kind = "table" if isinstance(value, dict) else "key"
                 place = f"[{self.name}] {key}" if self.name else key
-                raise ConfigError(f"{self.path}: {place}: unknown {kind}; {suggestion(key, known)}")
+                raise ConfigError(f"{self.path}: {place}: unknown {kind}; {name_suggestion(key, known)}")
 
     def table(self, key: str) -> "TomlTable":
         """Return the table under `key`; it is empty if the key is left out."""
@@ -135,12 +135,12 @@ class TomlTable:
         raise self.refusal(key, problem)
 
 
-def suggestion(name: str, known: Collection[str]) -> str:
+def name_suggestion(name: str, known: Collection[str]) -> str:
     """Return the remedy for an unknown name: the closest known name, or all of them.
 
-    >>> suggestion("budgte", ["source", "budget"])
+    >>> name_suggestion("budgte", ["source", "budget"])
     'did you mean budget?'
-    >>> suggestion("colour", ["source", "budget"])
+    >>> name_suggestion("colour", ["source", "budget"])
     'known: source, budget'
     """
     close = get_close_matches(name, known, n=1)

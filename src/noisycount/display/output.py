@@ -17,7 +17,7 @@ from typing import TextIO
 import click
 from rich.cells import cell_len
 
-from noisycount.display.texts import printable, writable
+from noisycount.display.texts import replace_unencodable, replace_unprintable
 from noisycount.errors import NoisyCountError
 from noisycount.validation import stat_or_none
 
@@ -195,7 +195,7 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     click.echo(_rule(widths, bottom))
 
 
-def shown_places(rows: int) -> list[int]:
+def places_to_show(rows: int) -> list[int]:
     """Return the indices of the rows to show: all rows, or the first and the last of a long table."""
     limit = _MAX_TERMINAL_ROWS if sys.stdout.isatty() else _MAX_FILE_ROWS
     if rows <= limit:
@@ -210,7 +210,7 @@ def print_rows(header: Sequence[str], rows: Sequence[Sequence[str]], number: int
     print_table(header, [*rows[:middle], *left_out, *rows[middle:]])
 
 
-def padded(texts: Sequence[str]) -> list[str]:
+def align_right(texts: Sequence[str]) -> list[str]:
     """Return the numbers aligned to the right. An empty text stays empty."""
     width = max(map(len, texts), default=0)
     return [text and text.rjust(width) for text in texts]
@@ -254,7 +254,7 @@ def _bold(text: str) -> str:
 
 def _terminal_text(text: str) -> str:
     """Return the text without control characters, in characters that standard output can encode."""
-    return writable(printable(text), output_encoding())
+    return replace_unencodable(replace_unprintable(text), output_encoding())
 
 
 Done = Callable[[float], None]  # callback that receives the completed share of the work, from 0 to 1
@@ -312,7 +312,7 @@ def check_regular(file: Path) -> None:
 
 
 @contextmanager
-def writing(file: Path) -> Iterator[None]:
+def checked_writing(file: Path) -> Iterator[None]:
     """Turn an OSError of the block, which writes the file, into a NoisyCountError. The file must be regular."""
     try:
         check_regular(file)
@@ -328,7 +328,7 @@ def draft(file: Path) -> Iterator[Path]:
     If the block fails, the old file stays as it was and the temporary file is removed.
     """
     temporary = file.with_name(f".{os.getpid()}.{file.name}")
-    with writing(file):
+    with checked_writing(file):
         try:
             yield temporary
             temporary.replace(file)

@@ -1,6 +1,7 @@
 """Texts for keys of groups, for one line of a terminal, for TOML, and for readers without access to files.
 
-`printable` and `writable` make a text safe for a terminal, and `redacted_name` makes a name safe for publication.
+`replace_unprintable` and `replace_unencodable` make a text safe for a terminal, and `redacted_name` makes a name safe
+for publication.
 """
 
 import codecs
@@ -40,7 +41,7 @@ def listed_text(labels: Sequence[object]) -> str:
     return f"all of {named}" if is_named else f"all {len(labels):,} listed"
 
 
-def summed_texts(cells: Iterable[tuple[Hashable, Sequence[Hashable]]]) -> Mapping[Hashable, tuple[str, ...]]:
+def sum_labels(cells: Iterable[tuple[Hashable, Sequence[Hashable]]]) -> Mapping[Hashable, tuple[str, ...]]:
     """Return, for each sum of a table, one text per key column for the keys that it adds up.
 
     `cells` are pairs of a sum's identifier and the keys of one cell in it. If the cells of a sum are not all
@@ -48,7 +49,7 @@ def summed_texts(cells: Iterable[tuple[Hashable, Sequence[Hashable]]]) -> Mappin
 
     Example:
         >>> even, uneven = [("F", ["a", 1]), ("F", ["a", 2])], [("M", ["a", 1]), ("M", ["b", 2])]
-        >>> texts = summed_texts([*even, *uneven])
+        >>> texts = sum_labels([*even, *uneven])
         >>> texts["F"], texts["M"]
         (('all of a', 'all of 1, 2'), ('all listed', 'all listed'))
     """
@@ -67,11 +68,11 @@ def summed_texts(cells: Iterable[tuple[Hashable, Sequence[Hashable]]]) -> Mappin
     }
 
 
-def printable(text: str) -> str:
+def replace_unprintable(text: str) -> str:
     r"""Return the text for one line of a terminal: an unprintable character, which could steer it, becomes U+FFFD.
 
     Example:
-        >>> printable("health = '\x1b[2J'")
+        >>> replace_unprintable("health = '\x1b[2J'")
         "health = '�[2J'"
     """
     return "".join(character if character.isprintable() else "\ufffd" for character in text)
@@ -109,13 +110,13 @@ _PLAIN_SIGNS = {
 }
 
 
-def writable(text: str, encoding: str) -> str:
+def replace_unencodable(text: str, encoding: str) -> str:
     r"""Return the text with every character replaced that the encoding lacks, never by `?`.
 
     Symbols in `_PLAIN_SIGNS` are spelled out, letters lose their accents, and other characters become escapes.
 
     Example:
-        >>> writable("ε = 0.1: −54 ±300", "cp1252"), writable("Kosten €", "ascii")
+        >>> replace_unencodable("ε = 0.1: −54 ±300", "cp1252"), replace_unencodable("Kosten €", "ascii")
         ('epsilon = 0.1: -54 ±300', 'Kosten \\u20ac')
     """
     return text.encode(encoding, REPLACING).decode(encoding)
@@ -126,10 +127,10 @@ def _replace_unencodable(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     characters = error.object[error.start : error.end]
-    return "".join(_replacement(character, error.encoding) for character in characters), error.end
+    return "".join(_encodable_replacement(character, error.encoding) for character in characters), error.end
 
 
-def _replacement(character: str, encoding: str) -> str:
+def _encodable_replacement(character: str, encoding: str) -> str:
     """Return a replacement for one character that the encoding can write."""
     spelling = _PLAIN_SIGNS.get(character, "")
     letters = spelling or unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
@@ -185,13 +186,13 @@ def toml_value(value: object) -> str:
     return str(value).lower()
 
 
-def pasteable(line: str, encoding: str) -> str:
+def escape_unencodable(line: str, encoding: str) -> str:
     r"""Return a line of TOML with each character escaped that the encoding lacks.
 
     TOML allows escapes between quotes only: unquoted parts of the line must be ASCII.
 
     Example:
-        >>> print(pasteable('"Größe" = "text"', "ascii"))
+        >>> print(escape_unencodable('"Größe" = "text"', "ascii"))
         "Gr\u00f6\u00dfe" = "text"
     """
     try:

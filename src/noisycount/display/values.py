@@ -1,7 +1,7 @@
 """Display of values: one line for a terminal, a table for a notebook, plain data for JSON.
 
-`Shown` is the base class of all public results; `Charted` that of results with a chart. `plain` and `short` convert a
-single value.
+`Shown` is the base class of all public results; `Charted` that of results with a chart. `to_json_types` and
+`shortened_repr` convert a single value.
 """
 
 import math
@@ -57,7 +57,7 @@ def line(name: str, facts: Mapping[str, object]) -> str:
         >>> line("Release", {"answer": 57, "epsilon": Fraction(3, 20), "where": "age >= 40"})
         "Release(answer=57, epsilon=0.15, where='age >= 40')"
     """
-    text = f"{name}({', '.join(f'{key}={short(value)}' for key, value in facts.items())})"
+    text = f"{name}({', '.join(f'{key}={shortened_repr(value)}' for key, value in facts.items())})"
     return text if len(text) <= _MAX_LINE else f"{text[: _MAX_LINE - 4]}...)"
 
 
@@ -76,11 +76,11 @@ class Conversions(dict[type, Conversion]):
         return self[kind]
 
 
-def short(value: Any) -> str:  # noqa: ANN401 - any value has a line
+def shortened_repr(value: Any) -> str:  # noqa: ANN401 - any value has a line
     """Return a value in few characters: floats have six digits, and a long sequence shows only both ends.
 
     Example:
-        >>> short([1 / 3, 2]), short(list(range(10)))
+        >>> shortened_repr([1 / 3, 2]), shortened_repr(list(range(10)))
         ('[0.333333, 2]', '[0, 1, ..., 8, 9]')
     """
     text: str = _SHORT_TEXTS[type(value)](value)
@@ -106,40 +106,40 @@ _SHORT_TEXTS = Conversions(
 def _elements_text(values: Any) -> str:  # noqa: ANN401 - a list, a tuple or an array
     """Return the elements, or the first two and the last two of a long sequence."""
     if len(values) <= _MAX_ELEMENTS:
-        return ", ".join(map(short, values))
-    return ", ".join([*map(short, values[:2]), "...", *map(short, values[-2:])])
+        return ", ".join(map(shortened_repr, values))
+    return ", ".join([*map(shortened_repr, values[:2]), "...", *map(shortened_repr, values[-2:])])
 
 
-def plain(value: Any) -> Any:  # noqa: ANN401 - JSON has no narrower type
+def to_json_types(value: Any) -> Any:  # noqa: ANN401 - JSON has no narrower type
     """Return a value in the types of JSON, with nothing rounded. Raises ValueError for an unknown type.
 
     Example:
         >>> from fractions import Fraction
-        >>> plain([Fraction(1, 3), float("inf"), (True, None)])
+        >>> to_json_types([Fraction(1, 3), float("inf"), (True, None)])
         ['1/3', None, [True, None]]
     """
     return _PLAIN_VALUES[type(value)](value)
 
 
-def _plain_object(value: Any) -> Any:  # noqa: ANN401 - as `plain`
+def _plain_object(value: Any) -> Any:  # noqa: ANN401 - as `to_json_types`
     """Return an object that has a `to_dict`, or an array, in the types of JSON."""
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if hasattr(value, "tolist"):
-        return plain(value.tolist())
+        return to_json_types(value.tolist())
     raise ValueError(f"value must be plain data or have a to_dict, got a {type(value).__name__}")
 
 
 _PLAIN_VALUES = Conversions(
     ((type(None), bool), lambda value: value),
     ((str, PurePath), str),  # NumPy has a subclass of str
-    (Enum, lambda value: plain(value.value)),
+    (Enum, lambda value: to_json_types(value.value)),
     (Integral, int),
     (Rational, exact_text),
     (Real, lambda value: float(value) if math.isfinite(value) else None),
     (date, lambda value: value.isoformat()),
-    (Mapping, lambda value: {str(name): plain(item) for name, item in value.items()}),
-    ((list, tuple), lambda value: [plain(item) for item in value]),
+    (Mapping, lambda value: {str(name): to_json_types(item) for name, item in value.items()}),
+    ((list, tuple), lambda value: [to_json_types(item) for item in value]),
     (object, _plain_object),
 )
 
@@ -152,7 +152,7 @@ def members(value: object, *names: str) -> dict[str, Any]:
         >>> members(Fraction(1, 3), "numerator", "denominator")
         {'numerator': 1, 'denominator': 3}
     """
-    return {name: plain(getattr(value, name)) for name in names}
+    return {name: to_json_types(getattr(value, name)) for name in names}
 
 
 def table(name: str, facts: Mapping[str, object]) -> str:
@@ -181,7 +181,7 @@ def _html_object(value: Any) -> str:  # noqa: ANN401 - as `_html_cell`
     if isinstance(value, list) and value and all(map(is_dataclass, value)):
         return ", ".join(map(_html_cell, value))
     if not is_dataclass(value):
-        return escape(short(value))
+        return escape(shortened_repr(value))
     return escape(
         line(type(value).__name__, {part.name: getattr(value, part.name) for part in fields(value) if part.repr})
     )
@@ -220,7 +220,7 @@ class Shown:
             The class name under "type", then each fact: rationals as exact text, non-finite floats as None, arrays as
             lists, and other objects as dictionaries.
         """
-        facts = {name: plain(value) for name, value in self._facts().items()}
+        facts = {name: to_json_types(value) for name, value in self._facts().items()}
         return {"type": type(self).__name__, **facts}
 
     def __repr__(self) -> str:

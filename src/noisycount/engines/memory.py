@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from noisycount.engines.check import Check, ColumnCheck
 from noisycount.engines.interface import TypedSource, missing_units
-from noisycount.engines.truth import Record, kept_groups, truth, unit_text, with_person_values
+from noisycount.engines.truth import Record, kept_groups, sortable, truth, unit_text, with_person_values
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.grouping import OUTSIDE, CellQuestion, EachValue, GroupBy, Key, KeyCounts, KeyQuestion

@@ -302,7 +302,7 @@ PARTS = tuple(m / SIZE for m in SAMPLES)
 ROUNDING = 1 + 1e-9  # relative rounding error of a privacy profile
 
 
-def sampled() -> Drawing:
+def delta_of_samples() -> Drawing:
     """Return Fig. 7: δ of a sample, and λ times δ of the count of a database of the size of the sample."""
     sample_epsilons = [math.log1p(share * math.expm1(SAMPLED_EPSILON)) for share in PARTS]
     exact, conjectured, proved = [], [], []
@@ -379,7 +379,7 @@ PAPER = paper_of_key(
         "4": partial(against_strength, SIZE, (Laplace,)),
         "5": equal_losses_against_rate,
         "6": partial(against_strength, SMALL, (Gaussian, Laplace)),
-        "7": sampled,
+        "7": delta_of_samples,
         "8": equal_losses_against_share,
     },
     numbers,

@@ -242,7 +242,7 @@ def _improvement_rate_checks() -> tuple[ClaimCheck, ...]:
     )
 
 
-def numbers() -> tuple[ClaimCheck, ...]:
+def claim_checks() -> tuple[ClaimCheck, ...]:
     """Return the claims of Theorem 1, eq. (6), the two widths of section 3.2, and eq. (14)."""
     smallest, largest = out_of_range_bounds(100, Laplace.for_epsilon(EPSILON))
     bounds = {
@@ -291,5 +291,5 @@ PAPER = paper_of_key(
         "7": partial(improvements, is_against_privacy=True),
         "8": improvement_against_rate,
     },
-    numbers,
+    claim_checks,
 )

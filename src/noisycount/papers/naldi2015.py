@@ -63,7 +63,7 @@ def against_count() -> Drawing:
         )
         for (within, confidence), style in zip(GOALS, LEVELS, strict=False)
     ]
-    return Drawing.from_lines(lines, _check_falls(lines), _check_reveals())
+    return Drawing.from_lines(lines, _check_falls(lines), _check_interval_reveals_count())
 
 
 def _check_falls(lines: list[Line]) -> ClaimCheck:
@@ -74,7 +74,7 @@ def _check_falls(lines: list[Line]) -> ClaimCheck:
     )
 
 
-def _check_reveals() -> ClaimCheck:
+def _check_interval_reveals_count() -> ClaimCheck:
     epsilons = [relative_error.epsilon_for_relative_error(COUNT + step, 0.2, 0.8) for step in (-1, 0, 1)]
     counts = [relative_error.count_for_relative_error(0.2, 0.8, epsilon) for epsilon in epsilons]
     confidences = [
@@ -88,10 +88,10 @@ def _check_reveals() -> ClaimCheck:
     )
 
 
-def numbers() -> tuple[ClaimCheck, ...]:
+def claim_checks() -> tuple[ClaimCheck, ...]:
     """Return the claim about the interval of eq. (3)."""
     low, high = math.exp(-0.01), math.exp(0.01)
     return (ClaimCheck(f"from {number(low, 5)} to {number(high, 5)}.", [(round(low, 2), round(high, 2)) == RATIOS]),)
 
 
-PAPER = paper_of_key("naldi2015", {"1": iso_epsilons, "2": against_count}, numbers)
+PAPER = paper_of_key("naldi2015", {"1": iso_epsilons, "2": against_count}, claim_checks)

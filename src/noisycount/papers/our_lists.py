@@ -25,7 +25,7 @@ GROUPS = (0.25, 0.5, 1.0, 2.0, 4.0, 7.0, 9.9, 10.0, 14.0, 20.0, 40.0)
 _WORST_CASE = STYLES["worst case"].dashed(DENSE)  # solid lines are exact values
 
 
-def repeated() -> Drawing:
+def repeated_query() -> Drawing:
     """Return the figure of δ against the number of answers to one repeated query."""
     noises = {q: Gaussian(SCALE / q**0.5) for q in ANSWERS}
     worst = tuple(privacy_curve(noise).delta(EPSILON) for noise in noises.values())
@@ -44,7 +44,7 @@ def repeated() -> Drawing:
     return Drawing.from_lines(lines, check)
 
 
-def overlap() -> Drawing:
+def overlapping_queries() -> Drawing:
     """Return the figure of δ of two queries against the share of records that satisfy both."""
     noise = DiscreteGaussian(SCALE)
     exact, alone = [], privacy_curve(noise, Binomial(SIZE, RATE)).delta(EPSILON)

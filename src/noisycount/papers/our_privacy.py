@@ -111,7 +111,7 @@ def _error_delta_line(name: str, mechanisms: list[Mechanism], adversary: Populat
     return Line.through(name, STYLES[name], sorted(points))
 
 
-def knowledge() -> Drawing:
+def background_knowledge() -> Drawing:
     """Return the figure of δ against the share of known records, at a known and at an uncertain rate."""
     populations = {
         f"Rate {percent(RATE)}": Binomial(SIZE, RATE),

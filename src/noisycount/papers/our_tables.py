@@ -100,7 +100,7 @@ def tables() -> Drawing:
     )
 
 
-def ranges() -> Drawing:
+def errors_of_ranges() -> Drawing:
     """Return the figure of the mean absolute error of sums of refined cells over that of sums of noisy cells."""
     return Drawing(
         _ratio_panels(("independent", "flat posterior", "projected", "tree"), _sums),

@@ -22,9 +22,9 @@ from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.populations.binomial import BetaBinomial, Binomial
 from noisycount.model.searches import Bracket, root
 from noisycount.papers.figure import ClaimCheck, Drawing, number, paper_of_key, percent
-from noisycount.papers.our_lists import overlap, repeated, rule
-from noisycount.papers.our_privacy import knowledge, price, samples
-from noisycount.papers.our_tables import coverage, ranges, tables
+from noisycount.papers.our_lists import overlapping_queries, repeated_query, rule
+from noisycount.papers.our_privacy import background_knowledge, price, samples
+from noisycount.papers.our_tables import coverage, errors_of_ranges, tables
 
 BETAS = tuple(float(beta) for beta in np.geomspace(1e-3, 0.9, 45))
 NOISES = (2, 20)
@@ -35,7 +35,7 @@ def printed_bound(noises: int, beta: float) -> float:
     return math.sqrt(noises) * math.log(1 / beta)
 
 
-def failures(noises: int, beta: float) -> float:
+def failure_ratio(noises: int, beta: float) -> float:
     """Return the probability that the error of a sum reaches the printed bound, divided by the promised β."""
     return failure_probability(_noise_sum(noises), printed_bound(noises, beta)) / beta
 
@@ -44,7 +44,10 @@ def sums() -> Drawing:
     """Return the figure of the failure probability of bounds on a sum of Laplace noises, over the promised one."""
     lines = [
         Line(
-            f"printed, {noises}", STYLES["printed"].dashed(dash), BETAS, tuple(failures(noises, beta) for beta in BETAS)
+            f"printed, {noises}",
+            STYLES["printed"].dashed(dash),
+            BETAS,
+            tuple(failure_ratio(noises, beta) for beta in BETAS),
         )
         for noises, dash in zip(NOISES, (SOLID, LONG), strict=True)
     ]
@@ -62,9 +65,9 @@ def sums() -> Drawing:
 
 
 def _check_about_sums() -> tuple[ClaimCheck, ...]:
-    breaks = root(lambda beta: failures(2, beta) - 1, Bracket(0.01, 0.3)).high
-    two, twenty = failures(2, 0.3) * 0.3, failures(20, 0.5) * 0.5
-    are_kept = [failures(noises, beta) <= 1 for noises in NOISES for beta in BETAS]
+    breaks = root(lambda beta: failure_ratio(2, beta) - 1, Bracket(0.01, 0.3)).high
+    two, twenty = failure_ratio(2, 0.3) * 0.3, failure_ratio(20, 0.5) * 0.5
+    are_kept = [failure_ratio(noises, beta) <= 1 for noises in NOISES for beta in BETAS]
     added = epsilon_of_group(0.1, 2, disjoint=True)
     replaced = epsilon_of_group(0.1, 2, disjoint=True, replaced=True)
     return (
@@ -99,7 +102,7 @@ UNSURE = f"mean ±{percent(DEVIATION)}"
 AssumedDistribution = Callable[[int, float], Binomial | BetaBinomial]
 
 
-def uncertain(size: int, rate: float) -> BetaBinomial:
+def uncertain_rate_population(size: int, rate: float) -> BetaBinomial:
     """Return the distribution of the count if the rate is uncertain, with a standard deviation of 0.03."""
     return BetaBinomial.from_rate(size, rate, DEVIATION)
 
@@ -112,7 +115,7 @@ def error(size: int, estimate: Estimated, assumed: AssumedDistribution, rate: fl
 
 def wrong_rate() -> Drawing:
     """Return the figure of the errors of posterior mean and median against the assumed rate."""
-    return Drawing(tuple(map(_size_panel, SIZES)), (_check_always_better(),))
+    return Drawing(tuple(map(_size_panel, SIZES)), (_check_estimate_always_better(),))
 
 
 def _size_panel(size: int) -> Panel:
@@ -120,7 +123,12 @@ def _size_panel(size: int) -> Panel:
         Line("answer", STYLES["answer"], ENDS, (1 / EPSILON,) * 2),
         _error_line("mean", STYLES["mean"], FINE, lambda rate: error(size, "mean", Binomial, rate)),
         _error_line("median", STYLES["median"], FINE, lambda rate: error(size, "median", Binomial, rate)),
-        _error_line(UNSURE, STYLES["mean"].dashed(DOTS), COARSE, lambda rate: error(size, "mean", uncertain, rate)),
+        _error_line(
+            UNSURE,
+            STYLES["mean"].dashed(DOTS),
+            COARSE,
+            lambda rate: error(size, "mean", uncertain_rate_population, rate),
+        ),
         Line("true rate", GUIDE, (RATE, RATE), (0.0, MOST)),
     )
     return Panel(f"n = {size:,}", lines)
@@ -132,7 +140,7 @@ def _error_line(name: str, style: Style, rates: Sequence[float], error_at: Calla
     return Line.through(name, style, [point for point in points if point[1] <= MOST])
 
 
-def _check_always_better() -> ClaimCheck:
+def _check_estimate_always_better() -> ClaimCheck:
     spans_text = "; ".join(
         f"n = {size:,}: {_better_rates(size, 0.0)} as a certain rate, {_better_rates(size, DEVIATION)} with "
         f"±{percent(DEVIATION)}"
@@ -164,7 +172,7 @@ COUNTS = tuple(int(count) for count in np.unique(np.geomspace(200, 10_000, 35).r
 NOTABLE = 1.1  # "hardly more": less than 10 %
 
 
-def first() -> Drawing:
+def price_of_accuracy_goal() -> Drawing:
     """Return the figure: the mean price of an accuracy goal over the price of an analyst who knows the count."""
     lines = [
         Line(goal_text, style, COUNTS, tuple(_rule_price_ratio(*goal, count) for count in COUNTS))
@@ -233,14 +241,14 @@ PAPER = paper_of_key(
         "sums": sums,
         "samples": samples,
         "price": price,
-        "knowledge": knowledge,
+        "knowledge": background_knowledge,
         "assumed": wrong_rate,
         "tables": tables,
-        "ranges": ranges,
+        "ranges": errors_of_ranges,
         "coverage": coverage,
-        "repeated": repeated,
-        "overlap": overlap,
+        "repeated": repeated_query,
+        "overlap": overlapping_queries,
         "rule": rule,
-        "first": first,
+        "first": price_of_accuracy_goal,
     },
 )

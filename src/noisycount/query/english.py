@@ -3,7 +3,7 @@
 An answer repeats its query in these words; `predicate.canonical_text` writes the predicate language.
 """
 
-from noisycount.display.texts import printable
+from noisycount.display.texts import replace_unprintable
 from noisycount.query.person_values import EVERY_ROW, Function, PersonValue, Shifted
 from noisycount.query.predicate import (
     And,
@@ -58,7 +58,7 @@ def _english_test(test: Range | Membership | Pattern | Missing, negation: str) -
             *most, last = map(_operand_words, choices)
             return f"{subject}{', '.join(most)} or {last}" if most else f"{subject}{last}"
         case Pattern(_, pattern):
-            return f"{subject}like {printable(quoted_text(pattern))}"
+            return f"{subject}like {replace_unprintable(quoted_text(pattern))}"
         case Missing():
             return f"{subject}missing"
 
@@ -144,4 +144,6 @@ def _value_subject(value: PersonValue) -> str:
 
 def _operand_words(operand: Column | Literal) -> str:
     """Return the other side of a comparison, for one line of a sentence."""
-    return printable(_subject(operand) if isinstance(operand, Column) else value_text(operand).removesuffix(".0"))
+    return replace_unprintable(
+        _subject(operand) if isinstance(operand, Column) else value_text(operand).removesuffix(".0")
+    )

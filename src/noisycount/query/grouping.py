@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.display.values import short
+from noisycount.display.values import shortened_repr
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 from noisycount.model.tables.levels import Codes, Level
@@ -77,7 +77,7 @@ class GroupBy(ABC):
         """Return the text or value that stands for a key in results."""
 
     def _key_error(self, key: object, remedy: str) -> PredicateError:
-        return PredicateError(f"keys of {self.text} have {short(key)}: {remedy}")
+        return PredicateError(f"keys of {self.text} have {shortened_repr(key)}: {remedy}")
 
 
 @frozen

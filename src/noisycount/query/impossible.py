@@ -11,7 +11,7 @@ from math import ceil, floor
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from noisycount.display.texts import printable
+from noisycount.display.texts import replace_unprintable
 from noisycount.frozen import frozen
 from noisycount.query import predicate as tree
 from noisycount.query.close_names import did_you_mean
@@ -344,12 +344,12 @@ def _ask_for_missing(column: tree.Column, literal: tree.Literal) -> str:
 
 def stands_for_missing(name: str, value: object, remedy: str) -> str:
     """Return the error about a value that stands for a missing value of a column, with the way to ask for these."""
-    return f"{_value_words(value)} stands for a missing value of {printable(name)}: {remedy}"
+    return f"{_value_words(value)} stands for a missing value of {replace_unprintable(name)}: {remedy}"
 
 
 def not_public(name: str, values: PublicValues, value: object) -> str:
     """Return the error about a value or label that is not public, with the public values that may be meant."""
-    told = f"{_value_words(value)} is none of the public values of {printable(name)}"
+    told = f"{_value_words(value)} is none of the public values of {replace_unprintable(name)}"
     if not values.listed:
         return f"{told}, {values.words}"
     written = str if values.kind.is_number else _value_words
@@ -357,13 +357,13 @@ def not_public(name: str, values: PublicValues, value: object) -> str:
 
 
 def _value_words(value: object) -> str:
-    return printable(tree.quoted_text(value) if isinstance(value, str) else str(value))
+    return replace_unprintable(tree.quoted_text(value) if isinstance(value, str) else str(value))
 
 
 def _as_public(part: tree.Predicate, public: Public) -> str:
     """Return the end of a hint that gives the public values of a column as the reason."""
     name = next(tree.operands(part)).origin.name
-    return f", as the public values of {printable(name)} are {printable(public[name].words)}"
+    return f", as the public values of {replace_unprintable(name)} are {replace_unprintable(public[name].words)}"
 
 
 def _remedy(part: tree.Predicate) -> str:

@@ -12,7 +12,7 @@ from functools import partial
 from reprlib import repr as shortened
 from typing import Any
 
-from noisycount.display.texts import printable
+from noisycount.display.texts import replace_unprintable
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 from noisycount.query import predicate as tree
@@ -74,7 +74,7 @@ def parse(text: str, schema: Mapping[str, Kind]) -> tree.Predicate:
         )
         if name := next((name for name in odd if name in _QUOTED.sub("", text)), None):
             fault = f"where names {name} without double quotes: write {tree.quoted_name(name)}"
-            raise PredicateError(printable(fault)) from None
+            raise PredicateError(replace_unprintable(fault)) from None
         raise
     require_bytes(tree.canonical_text(predicate))
     return predicate
@@ -126,7 +126,7 @@ def _find_column(name: str, schema: Schema, beside: Kind, table: str | None = No
         each for each in schema if schema.tables and each.partition(".")[2].casefold() == name.casefold()
     ]:
         nearest = [each for each in of_tables if each.partition(".")[0] == table] or of_tables
-        written = " or ".join(printable(qualified_name(each)) for each in nearest)
+        written = " or ".join(replace_unprintable(qualified_name(each)) for each in nearest)
         raise PredicateError(f"where names {shortened(name)} without its table: write {written}")
     else:
         fault, other = "which is no column that questions may use", _no_column(name, beside)
@@ -145,7 +145,7 @@ def _no_column(name: str, beside: Kind) -> str:
     """Return advice for a name that is no column, by the kind of the other side of the comparison."""
     if beside is not Kind.TEXT:
         return f"{beside.example} beside a {beside.value} column"
-    text = f": {printable(tree.quoted_text(name))}" if len(name) <= _LONGEST_TEXT else ""
+    text = f": {replace_unprintable(tree.quoted_text(name))}" if len(name) <= _LONGEST_TEXT else ""
     return f"single quotes for a text{text}"
 
 

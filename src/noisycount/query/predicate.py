@@ -13,7 +13,7 @@ from operator import eq, ge, gt, le, lt, ne
 from reprlib import repr as shortened
 from typing import Any, TypeAlias
 
-from noisycount.display.texts import printable
+from noisycount.display.texts import replace_unprintable
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 from noisycount.query.readings import FUNCTIONS
@@ -366,7 +366,7 @@ def _remedy(column: Column, other: Column | Literal, *, is_order: bool) -> str:
     """Return advice on a comparison of a column with something of another kind."""
     if isinstance(other, Literal) and column.kind is Kind.TEXT and other.kind.is_number:
         text = "" if is_order else f"'{other.value}' for the text itself, or "
-        number = f"number({printable(column.text)}) for the numbers that its texts spell"
+        number = f"number({replace_unprintable(column.text)}) for the numbers that its texts spell"
         return f"write {text}{number}; its owner can state a kind for the column in noisycount.toml"
     numeral = str(other.value).strip() if isinstance(other, Literal) else ""
     if column.kind.is_number and _NUMERAL.fullmatch(numeral):
@@ -471,4 +471,4 @@ def value_text(operand: Column | Literal) -> str:
 
 def short_text(text: str) -> str:
     """Return a part of a query for one line of an error, cut if it is long."""
-    return printable(text if len(text) <= _LONGEST_PART else f"{text[:_LONGEST_PART]}…")
+    return replace_unprintable(text if len(text) <= _LONGEST_PART else f"{text[:_LONGEST_PART]}…")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 
-from noisycount.display.values import short
+from noisycount.display.values import shortened_repr
 from noisycount.errors import ConfigError
 from noisycount.query.close_names import did_you_mean
 from noisycount.query.grouping import EachValue, GroupBy, Key, KeySet, Period
@@ -75,13 +75,15 @@ def _listed_values(kind: Kind, said: Sequence[object]) -> PublicValues:
     for each in said:
         value = _listed_value(kind, each)
         if kind.fault(value) or (kind is Kind.TEXT and not kind.is_key(value)):
-            raise ValueError(f"have {short(each)}, and the column is of kind {kind.value}: write {kind.example}")
+            raise ValueError(
+                f"have {shortened_repr(each)}, and the column is of kind {kind.value}: write {kind.example}"
+            )
         values.append(value)
     if not 1 <= len(values) <= MOST_VALUES:
         raise ValueError(f"must be 1 to {MOST_VALUES:,}, got {len(values):,}: state a range such as 0 to 120")
     if len({*values}) < len(values):
         again = next(value for place, value in enumerate(values) if value in values[:place])
-        raise ValueError(f"have {short(again)} twice: list each once")
+        raise ValueError(f"have {shortened_repr(again)} twice: list each once")
     return PublicValues(kind, tuple(values))
 
 
@@ -111,9 +113,9 @@ def _range(kind: Kind, said: str) -> PublicValues:
     if any(end is None or kind.fault(end) for end in (low, high)):
         example = "2026, or 2026-01 to 2026-12" if kind.is_moment else "0 to 120"
         remedy = f"write a range such as {example}" if kind.is_number or kind.is_moment else 'write a list, ["a", "b"]'
-        raise ValueError(f"are {short(said)}, and the column is of kind {kind.value}: {remedy}")
+        raise ValueError(f"are {shortened_repr(said)}, and the column is of kind {kind.value}: {remedy}")
     if low > high:  # type: ignore[operator]  # both ends are of one kind, as `fault` checked
-        raise ValueError(f"are {short(said)}, which does not rise: write the smaller end first")
+        raise ValueError(f"are {shortened_repr(said)}, which does not rise: write the smaller end first")
     return PublicValues(kind, low=low, high=high)
 
 

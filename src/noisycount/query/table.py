@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.display.values import short
+from noisycount.display.values import shortened_repr
 from noisycount.errors import PredicateError, QueryError
 from noisycount.frozen import frozen
 from noisycount.model.tables.levels import OTHER, TOTAL, Level, TableLabels, all_levels
@@ -177,7 +177,7 @@ def _margin_columns(written: object, names: Sequence[str]) -> tuple[str, ...]:
     for piece in pieces:
         if piece not in names:
             close = close_names(str(piece), [*names, TOTAL])
-            raise PredicateError(f"margins name {short(piece)}, which is no margin: use {close}")
+            raise PredicateError(f"margins name {shortened_repr(piece)}, which is no margin: use {close}")
     if set(pieces) == set(names):
         raise PredicateError(f"margins name {_margin_text(pieces)}, the table itself: leave it out")
     return tuple(name for name in names if name in pieces)
@@ -226,7 +226,7 @@ def key_set(parts: Sequence[GroupBy], keys: Keys | None, public: Public = _NO_VA
         QueryError: The keys of a column are missing, or a name is not in `by`.
     """
     if isinstance(keys, str | bytes):
-        raise PredicateError(f"keys must be a list, or lists by column, got {short(keys)}")
+        raise PredicateError(f"keys must be a list, or lists by column, got {shortened_repr(keys)}")
     if keys is None or isinstance(keys, Mapping):
         return _all_combinations(parts, keys or {}, public)
     if hasattr(keys, "columns") and hasattr(keys, "__getitem__"):
@@ -253,7 +253,7 @@ def _part_of_name(name: str, parts: Sequence[GroupBy]) -> GroupBy:
         if name.casefold() == part.column.name.casefold():
             return part
     remedy = did_you_mean(name, [part.column.name for part in parts])
-    raise QueryError("{keys} name {column}, which is not in {by}: {remedy}", column=short(name), remedy=remedy)
+    raise QueryError("{keys} name {column}, which is not in {by}: {remedy}", column=shortened_repr(name), remedy=remedy)
 
 
 def _names_value(name: str, part: GroupBy) -> bool:
@@ -315,7 +315,7 @@ def _row(parts: Sequence[GroupBy], key: object) -> Sequence[object]:
     given: Sequence[object] = key if isinstance(key, tuple | list) else (key,)
     if len(given) != len(parts):
         names = ", ".join(part.column.name for part in parts)
-        raise PredicateError(f"keys have {short(key)}: give one key for each of {names}")
+        raise PredicateError(f"keys have {shortened_repr(key)}: give one key for each of {names}")
     return given
 
 
@@ -338,7 +338,7 @@ def _encode_cells(
 
 
 def _repeated_key_error(whose: str, key: object) -> PredicateError:
-    return PredicateError(f"keys of {whose} have {short(key)} twice: list each once")
+    return PredicateError(f"keys of {whose} have {shortened_repr(key)} twice: list each once")
 
 
 def _require_few(cells: int) -> None:
@@ -385,7 +385,7 @@ def _parse_stored_key(part: GroupBy, key: object) -> Key:
     kind = part.column.kind
     found: Key = kind.key(key)
     if isinstance(found, str) and not kind.is_key(found):
-        raise ValueError(f"key must be of {part.column}, got {short(found)}")
+        raise ValueError(f"key must be of {part.column}, got {shortened_repr(found)}")
     return found
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import field
 
-from noisycount.display.texts import printable
+from noisycount.display.texts import replace_unprintable
 from noisycount.frozen import frozen
 from noisycount.query.predicate import Column, quoted_name
 from noisycount.query.schema import Kind, Schema
@@ -48,4 +48,4 @@ def qualified_name(name: str) -> str:
 def typed_name(schema: Mapping[str, Kind], name: str) -> str:
     """Return the name of a column as a query writes it, for one line of an error."""
     is_qualified = isinstance(schema, Schema) and schema.tables
-    return printable(qualified_name(name) if is_qualified else quoted_name(name))
+    return replace_unprintable(qualified_name(name) if is_qualified else quoted_name(name))

@@ -87,7 +87,7 @@ def parse_guess(text: str) -> float:
     raise ValueError(f"must be a number of records above 0, such as 100, got {text!r}")
 
 
-def parse_error(text: str) -> Fraction:
+def parse_half_width(text: str) -> Fraction:
     """Return an error in records above 0, such as `15`, `15.5` or `±15`."""
     match = _ERROR.fullmatch(drop_thousands(text).strip())
     error = Fraction(match[1]) if match else Fraction(0)

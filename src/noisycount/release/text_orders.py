@@ -11,7 +11,7 @@ from itertools import chain, islice
 from reprlib import repr as shortened
 from unicodedata import category
 
-from noisycount.display.texts import printable
+from noisycount.display.texts import replace_unprintable
 from noisycount.engines.dates import date_spellings
 from noisycount.engines.formats import SYMBOL_BEFORE, compatible_text
 from noisycount.engines.resemblances import CLOCK, ORDERED_CLOCK, looks_like_date
@@ -92,8 +92,8 @@ def reading_hints(predicates: Iterable[tree.Predicate]) -> list[str]:
     questions = [*row_conditions(predicates)]
     read = dict.fromkeys(column for question in questions for column in tree.columns(question) if column.is_parsed)
     hints = [
-        f"{function}({printable(tree.quoted_name(column.name))}) reads texts written as {written}; all others count as "
-        "missing values"
+        f"{function}({replace_unprintable(tree.quoted_name(column.name))}) reads texts written as {written}; "
+        "all others count as missing values"
         for column in read
         for function, written, _ in [_REMEDIES[column.kind]]
     ]
@@ -106,7 +106,7 @@ def _hints_of_literals(predicate: tree.Predicate) -> Iterator[str]:
     for test in tree.tests(predicate):
         match test:
             case tree.Comparison(column, operator, tree.Column() as other) if _orders_texts(column, operator):
-                one, two = (printable(tree.quoted_name(each.name)) for each in (column, other))
+                one, two = (replace_unprintable(tree.quoted_name(each.name)) for each in (column, other))
                 yield (
                     f"{one} {operator.value} {two} orders texts by their characters ('9' is after '10'): write "
                     f"number({one}) {operator.value} number({two}), or date(), if they spell numbers or dates"
@@ -152,7 +152,7 @@ def _sentences_about(column: tree.Column, word: str, literals: tuple[tree.Litera
     texts = [str(literal.value).strip(BLANKS) for literal in literals]
     if column.kind is not Kind.TEXT or _are_ordered_clocks(texts, word):
         return
-    name = printable(tree.quoted_name(column.name))
+    name = replace_unprintable(tree.quoted_name(column.name))
     if all(map(CLOCK.fullmatch, texts)):
         values = " and ".join(map(_written_clock, texts))
         yield (

@@ -198,7 +198,7 @@ class Sessions:
             self._open[name] = replace(session, used=now)
             return session
 
-    def ended(self, cookie: str) -> LoginSession | None:
+    def recently_ended(self, cookie: str) -> LoginSession | None:
         """Return the session of a cookie if it ended by time, not long ago, else None."""
         now = self.clock()
         with self._turn:
@@ -271,7 +271,7 @@ class Auth:
 
     async def bearer(self, credential: str) -> User | None:
         """Return the user of a key or token after `Bearer`, or None if it is not valid."""
-        with _checking():
+        with _hide_configuration_errors():
             if self.tokens is not None and not credential.startswith(_KEY):
                 return await run_in_threadpool(self.tokens.user, credential)  # may fetch the issuer's keys
             holder = self.keyring.holder(credential)
@@ -279,7 +279,7 @@ class Auth:
 
     def login(self, key: str, former_cookie: str | None = None) -> tuple[str, IssuedKey] | None:
         """Begin a session in place of that of a former cookie; return its cookie and key, or None for a wrong key."""
-        with _checking():
+        with _hide_configuration_errors():
             holder = self.keyring.holder(key)
         return None if holder is None else (self.sessions.begin(holder.id, holder.name, former_cookie), holder)
 
@@ -288,8 +288,8 @@ class Auth:
         session = self.sessions.session(cookie)
         if session is None:
             return None
-        with _checking():
-            holder = self.keyring.valid(session.key_id)
+        with _hide_configuration_errors():
+            holder = self.keyring.valid_key(session.key_id)
         if holder is None:
             self.sessions.end(cookie)
             return None
@@ -297,7 +297,7 @@ class Auth:
 
 
 @contextmanager
-def _checking() -> Iterator[None]:
+def _hide_configuration_errors() -> Iterator[None]:
     """Replace a ConfigError by UncheckedError, which shows the user no details of the owner's configuration."""
     try:
         yield
@@ -350,7 +350,7 @@ _READING = {"GET", "HEAD", "OPTIONS"}
 async def _by_session(request: Request) -> User:
     auth, cookie = auth_of(request), cookie_value(request, SESSION_COOKIE) or ""
     session_and_user = auth.session(cookie)
-    session = auth.sessions.ended(cookie) if session_and_user is None else session_and_user[0]
+    session = auth.sessions.recently_ended(cookie) if session_and_user is None else session_and_user[0]
     if session is None:
         raise UnauthenticatedError
     if request.method not in _READING:

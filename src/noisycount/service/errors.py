@@ -301,12 +301,12 @@ def member_spelling(name: str, value: str) -> str:
 def add_handlers(application: FastAPI) -> None:
     """Reply to every refusal of an application with a problem."""
     for kind in (NoisyCountError, ClickException, ValueError, Exception):
-        application.add_exception_handler(kind, _refused)
-    application.add_exception_handler(RequestValidationError, _invalid)
-    application.add_exception_handler(HTTPException, _unrouted)
+        application.add_exception_handler(kind, _reply_to_error)
+    application.add_exception_handler(RequestValidationError, _reply_to_invalid_request)
+    application.add_exception_handler(HTTPException, _reply_to_unknown_path)
 
 
-async def _refused(request: Request, error: Exception) -> JSONResponse:
+async def _reply_to_error(request: Request, error: Exception) -> JSONResponse:
     problem = problem_of(error)
     request.state.problem = problem.name
     if problem.detail and problem is not INTERNAL:
@@ -314,7 +314,7 @@ async def _refused(request: Request, error: Exception) -> JSONResponse:
     return problem_reply(error)
 
 
-async def _invalid(request: Request, error: Exception) -> JSONResponse:
+async def _reply_to_invalid_request(request: Request, error: Exception) -> JSONResponse:
     """Reply to a request whose body, header or path has a wrong form."""
     request.state.problem = "form"
     faults: list[Any] = list(error.errors()) if isinstance(error, RequestValidationError) else []
@@ -323,7 +323,7 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
     return (_FORM if is_json else _NO_JSON).reply(_one_line(sentence))
 
 
-async def _unrouted(request: Request, error: Exception) -> JSONResponse:
+async def _reply_to_unknown_path(request: Request, error: Exception) -> JSONResponse:
     """Reply to a request for an unknown path, or with a method that the path does not have."""
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for this class only
     request.state.problem = "route"

@@ -21,7 +21,7 @@ from typing import Any, Self
 from noisycount.catalog.folder import make_private, write_private
 from noisycount.config.config import Config
 from noisycount.config.places import PLAIN_NAME
-from noisycount.config.toml_table import suggestion
+from noisycount.config.toml_table import name_suggestion
 from noisycount.errors import ConfigError
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import check_text
@@ -206,7 +206,7 @@ class Keyring:
 
     def _parse(self) -> tuple[bytes | None, Keys, Mapping[str, IssuedKey]]:
         """Return the content of the file, its keys in order, and its keys by their id."""
-        content = self._content(self.path)
+        content = self._bytes_or_none(self.path)
         if content != self._parsed[0]:
             keys = () if content is None else self._read(content)
             self._parsed = (content, keys, MappingProxyType({key.id: key for key in keys}))
@@ -219,14 +219,14 @@ class Keyring:
         key, issue_time = Key.new(), self.now()
         names = None if datasets is None else tuple(sorted(set(datasets)))
         expires = None if lifetime is None else issue_time + lifetime
-        with self.changing() as (keys, secret):
+        with self.keys_for_change() as (keys, secret):
             issued = IssuedKey(key.id, name, role, names, key.digest(secret), issue_time, expires)
             keys.append(issued)
         return key, issued
 
     def revoke(self, id_or_name: str) -> Keys:
         """Revoke the key with an id, or all keys of an analyst. Return the revoked keys."""
-        with self.changing() as (keys, _):
+        with self.keys_for_change() as (keys, _):
             chosen = [key for key in keys if id_or_name in {key.id, key.name} and key.revoked is None]
             revoked = {key.id: replace(key, revoked=self.now()) for key in chosen}
             keys[:] = [revoked.get(key.id, key) for key in keys]
@@ -242,13 +242,13 @@ class Keyring:
         is_right = hmac.compare_digest(key.digest(self._secret()), stored_key.digest)
         return stored_key if is_right and stored_key.state(self.now()) is KeyState.VALID else None
 
-    def valid(self, key_id: str) -> IssuedKey | None:
+    def valid_key(self, key_id: str) -> IssuedKey | None:
         """Return the key with an id if it is still valid, else None."""
         key = self._parse()[2].get(key_id)
         return key if key is not None and key.state(self.now()) is KeyState.VALID else None
 
     @contextmanager
-    def changing(self) -> Iterator[tuple[list[IssuedKey], bytes]]:
+    def keys_for_change(self) -> Iterator[tuple[list[IssuedKey], bytes]]:
         """Yield a list of all keys for changes, and the secret of their hashes. Other writers wait."""
         try:
             make_private(self.folder)
@@ -265,14 +265,14 @@ class Keyring:
                 f"keys cannot be stored in {self.folder} ({error.strerror}): make the folder writable and try again"
             ) from None
 
-    def _content(self, path: Path) -> bytes | None:
+    def _bytes_or_none(self, path: Path) -> bytes | None:
         """Return the bytes of a file, or None if there is no file."""
         file_content = self._contents[path] = _FileContent.read(path, self._contents.get(path))
         return file_content.content
 
     def _secret(self) -> bytes:
         """Return the secret of the hashes; empty if no key was ever issued."""
-        content = self._content(self._secret_path)
+        content = self._bytes_or_none(self._secret_path)
         if content is not None and len(content) == _SECRET_BYTES:
             return content
         if content is None and not self.issued():
@@ -284,7 +284,7 @@ class Keyring:
 
     def _read(self, content: bytes) -> Keys:
         """Parse the content of the file. Raise ConfigError if it is damaged."""
-        secret = self._content(self._secret_path) or b""
+        secret = self._bytes_or_none(self._secret_path) or b""
         is_secret = len(secret) == _SECRET_BYTES  # if not, `_secret` raises an error at every check of a key
         try:
             members = json.loads(content)
@@ -356,7 +356,7 @@ def check_analyst(name: str, configuration: Config) -> None:
     if configuration.analysts and name not in configuration.analysts:
         raise ConfigError(
             f"NAME {name!r} is not among [analysts] of noisycount.toml: add [analysts.{name}] "
-            f"there ({suggestion(name, configuration.analysts)})"
+            f"there ({name_suggestion(name, configuration.analysts)})"
         )
 
 
@@ -373,5 +373,5 @@ def granted_datasets(role: Role, datasets: Sequence[str], configuration: Config)
         raise ConfigError(f"--data-set is missing: name each data set that the key may use; configured: {names}")
     for name in datasets:
         if name not in configuration.datasets:
-            raise ConfigError(f"--data-set {name!r} is not configured: {suggestion(name, configuration.datasets)}")
+            raise ConfigError(f"--data-set {name!r} is not configured: {name_suggestion(name, configuration.datasets)}")
     return tuple(datasets)

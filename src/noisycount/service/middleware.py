@@ -146,13 +146,13 @@ class BodyLimit:
         """Handle one request."""
         if scope["type"] == "http":
             try:
-                receive = await self._received(scope, receive)
+                receive = await self._receive_whole_body(scope, receive)
             except (errors.RepeatedNameError, errors.LargeError, errors.SlowError, errors.DepthError) as refusal:
                 await errors.problem_reply(refusal)(scope, receive, send)
                 return
         await self.application(scope, receive, send)
 
-    async def _received(self, scope: Scope, receive: Receive) -> Receive:
+    async def _receive_whole_body(self, scope: Scope, receive: Receive) -> Receive:
         """Receive the whole request. Return a function that yields it again."""
         names = [name.lower() for name, _ in scope["headers"]]
         if len(set(names)) < len(names):

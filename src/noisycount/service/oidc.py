@@ -220,16 +220,16 @@ class IssuerKeys:
         """
         with self._turn:
             if isinstance(self.config.keys, Path):
-                self._take(_content_of(self.config.keys))
+                self._store_keys(_content_of(self.config.keys))
             elif self._is_older_than(_FRESH):
                 self._refresh()
-            if self._chosen(key_id) is None and not isinstance(self.config.keys, Path):
+            if self._key_with_id(key_id) is None and not isinstance(self.config.keys, Path):
                 self._refresh()
             if self._content is None:
                 raise ConfigError(f"the keys of {self.config.issuer} cannot be fetched: check its address")
-            return self._chosen(key_id)
+            return self._key_with_id(key_id)
 
-    def _chosen(self, key_id: str | None) -> Key | None:
+    def _key_with_id(self, key_id: str | None) -> Key | None:
         if key_id is None:
             return self._keys[0] if len(self._keys) == 1 else None
         return next((key for key in self._keys if key.kid == key_id), None)
@@ -244,7 +244,7 @@ class IssuerKeys:
             return
         self._tried = now
         try:
-            self._take(self.fetch(self._address()))
+            self._store_keys(self.fetch(self._address()))
             self._got = now
         except (OSError, ValueError, KeyError, TypeError, ConfigError):
             if self._is_older_than(_LONGEST_KEPT):
@@ -261,7 +261,7 @@ class IssuerKeys:
             raise ValueError("an issuer that gives itself another name")
         return str(address)
 
-    def _take(self, content: bytes) -> None:
+    def _store_keys(self, content: bytes) -> None:
         """Store the public keys for signatures."""
         if content != self._content:
             self._keys = _public_keys(content)
@@ -285,13 +285,13 @@ def _public_keys(content: bytes) -> tuple[Key, ...]:
         usable = [key for key in members["keys"] if key.get("use", "sig") == "sig"]
     except _MALFORMED:
         raise ConfigError("the keys of the issuer are no JSON Web Key Set") from None
-    keys = tuple(key for member in usable for key in _imported(member) if not isinstance(key, OctKey))
+    keys = tuple(key for member in usable for key in _keys_of_member(member) if not isinstance(key, OctKey))
     if not keys:
         raise ConfigError("the keys of the issuer contain none that checks a signature")
     return keys
 
 
-def _imported(member: dict[str, Any]) -> list[Key]:
+def _keys_of_member(member: dict[str, Any]) -> list[Key]:
     """Return the key that a member of a set describes, or nothing if its type is unknown."""
     try:
         return KeySet.import_key_set({"keys": [member]}).keys

@@ -294,7 +294,7 @@ class SpendRoute(JsonRoute):
         question = _question_of(request, await request.body())
         key = request.headers.get("idempotency-key", "")
         if question is None or not re.fullmatch(_KEY_FORM, key):
-            await self.by_fastapi(scope, _again(await request.body(), receive), send)
+            await self.by_fastapi(scope, _replay_body(await request.body(), receive), send)
             return
         user = await limited_user(request, await user_of(request))
         reply = await release(scope["path_params"]["name"], question, user, await state_of(request), key)
@@ -311,7 +311,7 @@ def _question_of(request: Request, body: bytes) -> Question | None:
         return None
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
+def _replay_body(body: bytes, receive: Receive) -> Receive:
     """Return a function that yields a body once more, and then what follows it."""
     messages = iter([{"type": "http.request", "body": body, "more_body": False}])
 
@@ -335,7 +335,7 @@ spends = APIRouter(route_class=SpendRoute)
 async def release(name: Dataset, question: Question, user: LimitedUser, state: State, key: _Name) -> Response:
     """Answer a question: one count, several, or a table. Charges before it counts."""
     spend = Spend(user, name, key.strip('"'), question)
-    reply = await state.awaited(partial(spend.reply, state))
+    reply = await state.reply_async(partial(spend.reply, state))
     return Response(reply.content, 201, {"Location": f"/v1/releases/{reply.name}"}, _JSON)
 
 

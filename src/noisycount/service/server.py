@@ -178,7 +178,7 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
     @contextmanager
-    def heeding(self) -> Iterator[None]:
+    def handle_signals(self) -> Iterator[None]:
         """Handle signals in the block. If the first signal was SIGINT, raise KeyboardInterrupt at the end.
 
         Without this, a signal before uvicorn's loop runs would interrupt the start in the middle.
@@ -194,7 +194,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Capture no signals: `heeding` handles them."""
+        """Capture no signals: `handle_signals` handles them."""
         yield
 
 
@@ -258,7 +258,7 @@ def _fault(source: str, kind: type[BaseException] | None, at: str) -> dict[str, 
     return entry if kind is None else {**entry, "error": kind.__name__}
 
 
-def listening(host: str, port: int) -> socket.socket:
+def listening_socket(host: str, port: int) -> socket.socket:
     """Return a socket that listens on a host and port; port 0 is any free port. Raise NoisyCountError if it cannot."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -303,7 +303,7 @@ def run(
             timeout_graceful_shutdown=round(state.patience) + 1,
         )
         server = _Server(config, state, app.state.late)
-        with server.heeding(), log_faults(lines):
+        with server.handle_signals(), log_faults(lines):
             ready()
             lines({"event": "started"})
             server.run(sockets=[listener])

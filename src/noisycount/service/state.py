@@ -128,7 +128,7 @@ class WorkQueue:
         with self._lock:
             if self._is_stopping:
                 raise StoppingError
-            future = self._threads.submit(_do, work)
+            future = self._threads.submit(_run_without_traceback, work)
             self._admitted.add(future)
         future.add_done_callback(self._admitted.discard)
         return future
@@ -147,7 +147,7 @@ class WorkQueue:
         return is_done
 
 
-def _do(work: Callable[[], Result]) -> Result:
+def _run_without_traceback(work: Callable[[], Result]) -> Result:
     """Return the result of some work. An error has no traceback of the work, whose frames could hold a count."""
     try:
         return work()
@@ -289,7 +289,7 @@ class ServiceState:
         wait([future], self.patience)
         return _result_now(future)
 
-    async def awaited(self, work: Callable[[], Result]) -> Result:
+    async def reply_async(self, work: Callable[[], Result]) -> Result:
         """Do some work in the queue as `reply` does, without a waiting thread."""
         future, is_done, loop = self.queue.admit(work), asyncio.Event(), asyncio.get_running_loop()
 

@@ -41,7 +41,7 @@ def shared_memory(configuration: Config) -> Iterator[SharedMemory]:
         """A server of these objects at a socket of this account, which asks for a secret of this process."""
 
     for name, value in shared_objects.items():
-        Manager.register(name, partial(_itself, value))
+        Manager.register(name, partial(_return_value, value))
     server = Manager().get_server()
     threading.Thread(target=server.serve_forever, daemon=True).start()
     client = Manager(address=server.address)
@@ -49,7 +49,7 @@ def shared_memory(configuration: Config) -> Iterator[SharedMemory]:
     yield SharedMemory(**{name: getattr(client, name)() for name in shared_objects}, login_form=LoginForm())
 
 
-def _itself(value: object) -> object:
+def _return_value(value: object) -> object:
     return value
 
 
@@ -106,7 +106,7 @@ def run_workers(
                 pauses = [pause for worker in workers if (pause := worker.keep_alive()) is not None]
                 sentinels = [worker.process.sentinel for worker in workers if worker.process is not None]
                 connection.wait([*sentinels, awake], min(pauses, default=None))
-            _end([worker.process for worker in workers if worker.process is not None], patience)
+            _end_processes([worker.process for worker in workers if worker.process is not None], patience)
     finally:
         for sig, handler in before.items():
             signal.signal(sig, handler)
@@ -122,7 +122,7 @@ def _start_worker(arguments: tuple[Config, socket, SharedMemory, bool]) -> Spawn
     return process
 
 
-def _end(processes: list[SpawnProcess], patience: float) -> None:
+def _end_processes(processes: list[SpawnProcess], patience: float) -> None:
     """Let processes do what they have begun, and end those that do not in time."""
     for process in processes:
         process.terminate()

@@ -216,7 +216,7 @@ def print_answer(answer: Answer, files: Sequence[Path] = ()) -> None:
         return
     output.print_facts(query_facts(answer))
     rows = _row_count(release)
-    places = output.shown_places(rows)
+    places = output.places_to_show(rows)
     if places:
         output.print_rows(*_lines(release, places), rows)
     else:
@@ -253,19 +253,19 @@ def _lines(release: TableRelease, places: list[int]) -> tuple[list[str], list[tu
     """Return the header of a table, and the cells of the rows at `places` with their numbers aligned."""
     rows = list(shown_rows(release, places))
     header = [*release.labels.names, f"answer ({percent(release.confidence)})"]
-    answers = output.padded([signed(row[1]) for row in rows])
-    errors = output.padded([plus_minus(row[2]) for row in rows])
+    answers = output.align_right([signed(row[1]) for row in rows])
+    errors = output.align_right([plus_minus(row[2]) for row in rows])
     if release.near:
         marks = [NEAR if release.near[level][node] else " " for *_, (level, node) in rows]
         errors = [f"{error} {mark}" for error, mark in zip(errors, marks, strict=True)]
     columns = [[f"{answer} {error}" for answer, error in zip(answers, errors, strict=True)]]
     if sums := sums_so_far(release):
         header.append("sum so far")
-        columns.append(output.padded([estimate_words(*sums[place]) for place in places]))
+        columns.append(output.align_right([estimate_words(*sums[place]) for place in places]))
     elif release.combined is not None and release.standard_errors is not None:
         header.append("combined")
         best = [(release.combined[level][node], release.standard_errors[level][node]) for *_, (level, node) in rows]
-        columns.append(output.padded([estimate_words(float(value), float(error)) for value, error in best]))
+        columns.append(output.align_right([estimate_words(float(value), float(error)) for value, error in best]))
     return header, [(*row[0], *numbers) for row, numbers in zip(rows, zip(*columns, strict=True), strict=True)]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from noisycount.display.numbers import number_of, signed
-from noisycount.display.output import Facts, Table, padded, seen_from_here
+from noisycount.display.output import Facts, Table, align_right, seen_from_here
 from noisycount.display.texts import toml_value
 from noisycount.engines.check import ColumnCheck
 from noisycount.engines.finding import Finding, Proposal, Severity, quoted_cell, quoted_cells
@@ -174,7 +174,7 @@ def column_table(inspection: Inspection, findings: Sequence[Finding]) -> Table:
         remark = f"cells missing in {number_of('column', with_missing)}" if with_missing else ""
         texts.append((f"{number_of('other', len(alike))}", kind, remark))
         numbers.append((sum(each.missing for each in alike), sum(each.unreadable for each in alike)))
-    missing, unreadable = (padded([signed(row[place]) for row in numbers]) for place in (0, 1))
+    missing, unreadable = (align_right([signed(row[place]) for row in numbers]) for place in (0, 1))
     rows = [
         (name, kind, *counts, remark) for (name, kind, remark), *counts in zip(texts, missing, unreadable, strict=True)
     ]

@@ -136,7 +136,8 @@ def _find_absent_persons(inspection: GroupInspection) -> Iterator[Finding]:
             persons = number_of("person", number)
             if number and register == inspection.group.persons:
                 text = (
-                    f"{persons} of {name} {_is_or_are(number)} not in {register}, which persons names: no question counts "
+                    f"{persons} of {name} {_is_or_are(number)} not in {register}, which persons names: no question "
+                    "counts "
                     f"them. Add them to {register}, or leave persons out"
                 )
                 yield Finding(Severity.LOOK, "persons who do not count", text, name)
@@ -201,7 +202,8 @@ def _find_unowned_rows(link: LinkCheck) -> Iterator[Finding]:
     column = f"{link.table}.{link.column}"
     if lost := link.missing + link.unmatched:
         text = (
-            f"{number_of('row', lost)} {'leads' if lost == 1 else 'lead'} to nobody, and so {_is_or_are(lost)} in no count: "
+            f"{number_of('row', lost)} {'leads' if lost == 1 else 'lead'} to nobody, and so {_is_or_are(lost)} in no "
+            "count: "
             f"{link.missing:,} without a value, {link.unmatched:,} with {number_of('value', link.unmatched_values)} "
             f"that {link.target} lacks"
         )

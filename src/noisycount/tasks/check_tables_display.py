@@ -6,7 +6,7 @@ Both may show true counts, and are meant for the owner only.
 from typing import Any
 
 from noisycount.display.numbers import signed
-from noisycount.display.output import Facts, Table, padded, seen_from_here
+from noisycount.display.output import Facts, Table, align_right, seen_from_here
 from noisycount.display.values import members
 from noisycount.engines.finding import Finding
 from noisycount.engines.table_checks import LinkCheck
@@ -29,7 +29,7 @@ def group_facts(inspection: GroupInspection) -> Facts:
 def table_of_tables(inspection: GroupInspection) -> Table:
     """Return a table with a row for each table: its rows, its persons, and how it is joined."""
     numbers = [_numbers(inspection, facts) for facts in inspection.group.facts]
-    rows, persons, alone = (padded([row[place] for row in numbers]) for place in range(3))
+    rows, persons, alone = (align_right([row[place] for row in numbers]) for place in range(3))
     joins = [join_words(facts) for facts in inspection.group.facts]
     names = [facts.name for facts in inspection.group.facts]
     return ("table", "rows", "persons", "in no other table", "joined by"), [

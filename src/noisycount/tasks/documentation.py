@@ -8,7 +8,7 @@ from functools import cache
 from html import unescape
 from pathlib import Path
 
-from noisycount.config.toml_table import suggestion
+from noisycount.config.toml_table import name_suggestion
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 
@@ -57,7 +57,9 @@ def find_page(name: str) -> Page:
     address = address.removesuffix(".html")
     file = files.get(f"{address}.html")
     if file is None:
-        raise NoisyCountError(f"PAGE {name!r} is no page of the documentation: {suggestion(address, page_names())}")
+        raise NoisyCountError(
+            f"PAGE {name!r} is no page of the documentation: {name_suggestion(address, page_names())}"
+        )
     return Page(_read_title(file), file, heading)
 
 

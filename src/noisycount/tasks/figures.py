@@ -15,7 +15,7 @@ from typing import Any
 
 from noisycount.charts.picture_svg import picture_svg, save_picture
 from noisycount.charts.plot_picture import plot_picture
-from noisycount.display.output import Done, Table, writing
+from noisycount.display.output import Done, Table, checked_writing
 from noisycount.frozen import frozen
 from noisycount.papers.catalogue import PAPERS
 from noisycount.papers.figure import Claim, Figure, Paper, Verdict
@@ -207,19 +207,19 @@ FORMATS = ("svg", "png", "csv", "json")
 
 def save_figures(sections: Sequence[Section], folder: Path, formats: Sequence[str], done: Done) -> list[Path]:
     """Write each figure in each format, then the page of all figures. Return the written files, the page last."""
-    with writing(folder):
+    with checked_writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     figures = [figure for section in sections for figure in section.figures]
     files = []
     for number, figure in enumerate(figures, start=1):
         for kind in formats:
             file = folder / f"{figure.key}.{kind}"
-            with writing(file):
+            with checked_writing(file):
                 _save_figure(figure, file)
             files.append(file)
         done(number / (len(figures) + 1))
     file = folder / "index.html"
-    with writing(file):
+    with checked_writing(file):
         file.write_text(page(sections), encoding="utf-8")
     return [*files, file]
 

@@ -17,7 +17,7 @@ from noisycount.charts.privacy import NamedCurve, PrivacyView, privacy_picture
 from noisycount.charts.table import TableBar, TableBars, table_picture
 from noisycount.charts.theme import LEVELS
 from noisycount.display.numbers import approximately, at_most, percent, plus_minus, signed
-from noisycount.display.output import Done, writing
+from noisycount.display.output import Done, checked_writing
 from noisycount.tasks.forecast import TableForecast, shape_words
 from noisycount.tasks.plan import Dots, Plan, goal_words
 from noisycount.tasks.risk import Risks, answer_words
@@ -42,7 +42,7 @@ def save_forecast_plot(result: TableForecast, file: Path) -> None:
             labels="counts by",
         )
     )
-    with writing(file):
+    with checked_writing(file):
         save_picture(picture, file)
 
 
@@ -67,7 +67,7 @@ def save_plan_plot(plan: Plan, file: Path) -> None:
     title = f"What ε = {approximately(plan.epsilon)} gives"
     subtitle = "" if plan.error is None else f"goal: {goal_words(plan)}"
     picture = plan_picture(possible_answers(plan), lines, (confidence, error), title, subtitle)
-    with writing(file):
+    with checked_writing(file):
         save_picture(picture, file)
 
 
@@ -121,5 +121,5 @@ def save_risk_plot(risks: Risks, file: Path, done: Done) -> None:
     size = signed(risks.setting.assumed.population.records)
     subtitle = f"{size} records; {answer_words(risks.setting)}"
     picture = privacy_picture(view.lines, view.axes, "What can one record change?", subtitle)
-    with writing(file):
+    with checked_writing(file):
         save_picture(picture, file)

@@ -13,7 +13,7 @@ import click
 
 from noisycount.config.config import DatasetConfig
 from noisycount.display.columns import Cells, free_name
-from noisycount.display.output import check_regular, json_text, status, writing
+from noisycount.display.output import check_regular, checked_writing, json_text, status
 from noisycount.errors import ConfigError, NoisyCountError, install_hint
 from noisycount.query.query import Query
 from noisycount.query.typed import MAX_CELLS, ColumnGrouping, TypedKey, TypedKeys
@@ -133,7 +133,7 @@ def write_files(answer: Answer, output: Path | None, plot: Path | None) -> Itera
 
         with status("drawing"):
             picture = table_picture(TableBars.from_table(answer.release))
-            with writing(plot):
+            with checked_writing(plot):
                 save_picture(picture, plot)
         yield plot
 
@@ -143,7 +143,7 @@ def save_rows(answer: Answer, release: TableRelease, out: Path) -> None:
     from noisycount.engines.duckdb.public import PublicColumns  # noqa: PLC0415 - loads DuckDB
 
     if out.suffix.lower() == ".json":
-        with writing(out):
+        with checked_writing(out):
             out.write_text(f"{json_text(answer_json(answer), indent=2)}\n", encoding="utf-8")
         return
     columns = PublicColumns(_columns(release))
@@ -151,7 +151,7 @@ def save_rows(answer: Answer, release: TableRelease, out: Path) -> None:
         columns.save(out)
         return
     pyarrow = _import_pyarrow()
-    with writing(out):
+    with checked_writing(out):
         rows = pyarrow.table(columns)
         with pyarrow.OSFile(str(out), "wb") as file, pyarrow.ipc.new_file(file, rows.schema) as writer:
             writer.write_table(rows)

@@ -9,7 +9,7 @@ import pytest
 
 from noisycount.catalog.catalog import DatasetRecord
 from noisycount.config.config import load_config
-from noisycount.display.texts import pasteable
+from noisycount.display.texts import escape_unencodable
 from noisycount.engines.check import Check, ColumnCheck
 from noisycount.engines.finding import Finding, Proposal, Severity
 from noisycount.engines.findings import with_findings
@@ -299,8 +299,8 @@ def test_forms_have_words(form: ColumnFormat, words: str) -> None:
 
 def test_lines_to_paste_survive_a_poor_terminal() -> None:
     """A character that it lacks is escaped as TOML reads it."""
-    assert pasteable('"Größe 😀" = "text"', "cp1252") == '"Gr\\u00f6\\u00dfe \\U0001f600" = "text"'
-    assert pasteable('"Größe" = "text"', "cp1252") == '"Größe" = "text"'
+    assert escape_unencodable('"Größe 😀" = "text"', "cp1252") == '"Gr\\u00f6\\u00dfe \\U0001f600" = "text"'
+    assert escape_unencodable('"Größe" = "text"', "cp1252") == '"Größe" = "text"'
 
 
 def test_a_check_may_say_the_unit(run: Run, here: Path) -> None:

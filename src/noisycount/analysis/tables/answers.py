@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from noisycount.analysis.tables.likelihoods import NO_END, Bounds, Counts, LevelAnswers
 from noisycount.display.texts import OTHER_KEYS, label_text
-from noisycount.display.values import short
+from noisycount.display.values import shortened_repr
 from noisycount.model.exact import Below, Exact
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
@@ -216,7 +216,7 @@ def _read_numbers(values: Any, size: int, name: str) -> tuple[Reals, Flags]:  # 
     try:
         array = np.asarray(values)
     except ValueError:  # rows of different lengths
-        raise ValueError(f"answers must be numbers, got {short(values)} of {name!r}") from None
+        raise ValueError(f"answers must be numbers, got {shortened_repr(values)} of {name!r}") from None
     if array.shape != (size,):
         raise ValueError(
             f"answers must be {size} of {name!r}, one for each node, got shape {array.shape}: "
@@ -263,7 +263,7 @@ def _level_answers(groups: Sequence[_AnswerGroup], mechanism: Mechanism, tree: T
         answer = f"below {answers[index]:g}" if suppressed[index] else repr(float(answers[index]))
         node = ", ".join(tree.label(level, int(nodes[index]))) or "the total"
         raise ValueError(
-            f"answers must each be {expected} up to 2**53 under {short(mechanism)}, got {answer} for {node}"
+            f"answers must each be {expected} up to 2**53 under {shortened_repr(mechanism)}, got {answer} for {node}"
         )
     if is_whole(mechanism):
         answers = np.ceil(answers)  # of thresholds alone, as all others are whole
@@ -306,7 +306,9 @@ def _mechanism_of(group: _AnswerGroup, mechanism_of_place: Mapping[Any, Any], tr
         )
     if isinstance(mechanism, Exact) or (isinstance(mechanism, SymmetricNoise) and mechanism.is_log_concave):
         return mechanism
-    raise ValueError(f"mechanism must be additive noise with a log-concave density, or Exact(), got {short(mechanism)}")
+    raise ValueError(
+        f"mechanism must be additive noise with a log-concave density, or Exact(), got {shortened_repr(mechanism)}"
+    )
 
 
 def count_bounds(answers: Sequence[LevelAnswers], tree: Tree, total: int | Population | None) -> tuple[Bounds, ...]:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.display.texts import ALL_KEYS, OTHER_KEYS, label_text, listed_text, summed_texts
+from noisycount.display.texts import ALL_KEYS, OTHER_KEYS, label_text, listed_text, sum_labels
 from noisycount.frozen import frozen
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
@@ -224,7 +224,7 @@ class TableLabels:
         nodes_of_cells = level.of_cell[: len(cells)]
         rows = np.flatnonzero(nodes_of_cells == nodes[0]) if len(nodes) == 1 else np.arange(len(cells))
         keys = zip(nodes_of_cells[rows].tolist(), cells[rows][:, summed].tolist(), strict=True)
-        texts_of_node = summed_texts(
+        texts_of_node = sum_labels(
             (node, [self.values[part][code] for part, code in zip(summed, codes, strict=True)]) for node, codes in keys
         )
         return [texts_of_node[node] for node in nodes]

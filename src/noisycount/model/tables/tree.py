@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisycount.display.texts import OTHER_KEYS, label_text
-from noisycount.display.values import Shown, short
+from noisycount.display.values import Shown, shortened_repr
 from noisycount.frozen import frozen
 from noisycount.model.tables.levels import TOTAL, range_levels
 from noisycount.validation import whole_number
@@ -253,7 +253,7 @@ class Tree(Shown):
             level_and_position = self.labels.place(self, texts)
         if level_and_position is None:
             hint = f"its level is {self.names.index(node)}" if node in self.names else "see tree.label"
-            raise ValueError(f"node must be one of the tree, got {short(node)}: {hint}")
+            raise ValueError(f"node must be one of the tree, got {shortened_repr(node)}: {hint}")
         return level_and_position
 
     def _place_of_number(self, index: int) -> tuple[int, int]:

@@ -130,7 +130,7 @@ class Released:
         return on_one_line(percent(self.reply.get("confidence", 0.95)))
 
     @property
-    def certainty(self) -> str:
+    def confidence_sentence(self) -> str:
         """Sentence on the confidence of the errors of a table: of each count, and of all counts at once."""
         levels = {row["level"]: row["error_of_all"] for row in self.reply["rows"] if "error_of_all" in row}
         words = certainty_words(self.reply["confidence"], len(self.reply["rows"]), levels)
@@ -149,7 +149,7 @@ class Released:
         return f"Keys are {words}. A key that is missing may have a few {self.unit}: it does not mean 0."
 
     @property
-    def nearness(self) -> str:
+    def goal_sentence(self) -> str:
         """Sentence that states if the answer meets its accuracy goal; empty if it has none."""
         if "within" not in self.reply:
             return ""
@@ -223,7 +223,7 @@ class Released:
         """Charge, privacy loss and purpose of the answer: pairs of a short text and a sentence."""
         reply, lines = self.reply, []
         if "charged" in reply:
-            charged = "Free: it was asked before" if reply["repeated"] else f"{_charge(reply)} charged"
+            charged = "Free: it was asked before" if reply["repeated"] else f"{_charge_words(reply)} charged"
             difference_note = (
                 "The rest was paid for the coarser answer that it replaces. " if reply.get("replaces") else ""
             )
@@ -315,7 +315,7 @@ class Released:
     def rows(self) -> list[ReleasedRow]:
         """Rows of a table, whose bars share one axis; of a cumulative table only the cells, with their sums."""
         rows = [row for row in self.reply["rows"] if SUM_NAMES[1] in row] or self.reply["rows"]
-        ends = _ends(rows)
+        ends = _axis_ends(rows)
         keys = [tuple(row["keys"].values()) for row in rows]
         noisy_counts = [
             Estimated(row["answer"], row["answer"] - row["error"], row["answer"] + row["error"]) for row in rows
@@ -389,7 +389,7 @@ def _periods(entry: Entry | None) -> Sequence[PeriodLength | None]:
     return [PERIODS.get(text.rpartition(":")[2]) for text in table.get("by", [])]
 
 
-def _ends(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
+def _axis_ends(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
     """Return the ends of an axis for all rows except the total: answers ± error, 0, and at least up to 1."""
     cells = [row for row in rows if row["level"] != "total"]
     low = min((row["answer"] - row["error"] for row in cells), default=0)
@@ -402,7 +402,7 @@ def _price(reply: str | Mapping[str, Any]) -> str:
     return f"ρ = {reply.get('rho')}" if isinstance(reply, Mapping) and epsilon is None else f"ε = {epsilon}"
 
 
-def _charge(reply: Mapping[str, Any]) -> str:
+def _charge_words(reply: Mapping[str, Any]) -> str:
     """Return what a reply was charged, in the currency of the budget."""
     charged, budget = reply["charged"], reply.get("dataset_budget", reply["budget"])
     if not isinstance(budget, Mapping) or "rho" not in budget:

@@ -60,7 +60,7 @@ def ask_list(request: Request, user: LimitedUser, state: State, find: str = "") 
     if len(datasets) == 1:
         return redirect(f"/ask/{quote(datasets[0].name, safe='')}")
     matching = [each for each in datasets if find.strip().casefold() in each.name.casefold()]
-    budgets = state.reply(partial(_budgets, state, user, matching))
+    budgets = state.reply(partial(_remaining_budgets, state, user, matching))
     return page(request, "ask_list.html", user, budgets=budgets, find=find, number=len(datasets))
 
 
@@ -89,7 +89,7 @@ async def ask_form(request: Request, name: str, user: LimitedUser, state: State)
     if draft is not None:
         return redirect(draft)
     work = partial(_form_values, state, user, name, await request.form())
-    return _page(request, state, user, await state.awaited(work))
+    return _page(request, state, user, await state.reply_async(work))
 
 
 @router.post("/ask/{name}/spend")
@@ -108,12 +108,12 @@ async def _reply_to_form(state: ServiceState, work: Callable[[], Reply]) -> Repl
     """Reply to a form that may have been sent twice: the second request waits for the first."""
     for _ in range(int(state.patience / _RETRY_SECONDS)):
         with suppress(InFlightError):
-            return await state.awaited(work)
+            return await state.reply_async(work)
         await sleep(_RETRY_SECONDS)
-    return await state.awaited(work)
+    return await state.reply_async(work)
 
 
-def _budgets(state: ServiceState, user: User, datasets: list[DatasetConfig]) -> list[tuple[str, str]]:
+def _remaining_budgets(state: ServiceState, user: User, datasets: list[DatasetConfig]) -> list[tuple[str, str]]:
     """Return the names of data sets with their remaining budgets, from one read of the ledger."""
     analyst, spent = state.analyst(user), state.ledger.select(Selection(frozenset()), 0, 0)
     analyst_loss, of_datasets = spent.analysts.get(analyst.name, Loss()), spent.datasets
@@ -258,11 +258,11 @@ def calls_of(
 def _command_text(dataset: str, body: Mapping[str, Any], analyst: str | None) -> str:
     """Return the command for a user who has the records."""
     members = dict(body) if analyst is None else {**body, "analyst": analyst}
-    options = (words for name, value in members.items() for words in _options(name, value))
+    options = (words for name, value in members.items() for words in _command_options(name, value))
     return " \\\n    ".join([f"noisycount count {_shell_word(dataset)}", *options])
 
 
-def _options(name: str, value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
+def _command_options(name: str, value: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
     """Yield the options of the command line for a member of the body."""
     option = f"--{name.replace('_', '-')}"
     if value is True:

@@ -102,7 +102,7 @@ class Condition:
     operator: str = ""  # name of an operator; an unknown name means the first operator of the column
     values: tuple[str, str] = ("", "")  # as typed
 
-    def chosen(self, kind: Kind) -> FormOperator:
+    def form_operator(self, kind: Kind) -> FormOperator:
         """Return the operator of the condition."""
         operators = operators_of(kind)
         return next((each for each in operators if each.name == self.operator), operators[0])
@@ -112,7 +112,7 @@ class Condition:
         if self.column not in columns:
             raise FormError("chosen", f"there is no column {self.column!r}: choose another")
         column = column_of(columns, self.column)
-        return self.chosen(column.kind).text(column, self.values, f"value-{row}")
+        return self.form_operator(column.kind).text(column, self.values, f"value-{row}")
 
 
 NO_VALUES: Public = MappingProxyType({})
@@ -181,13 +181,13 @@ def where_of(
     if not groups and rows.choice != "some" and not of_persons:
         words = dict(row_choices(columns))[rows.choice]
         raise FormError("chosen", f"choose a condition first, as a person counts if {words}")
-    clauses = _clauses(groups, columns, public, rows, has_others=bool(of_persons))
+    clauses = _row_questions(groups, columns, public, rows, has_others=bool(of_persons))
     if of_persons:
         clauses.append(f"({of_persons})" if clauses else of_persons)
     return " and ".join(clauses) or None
 
 
-def _clauses(
+def _row_questions(
     groups: Mapping[str | None, Sequence[str]],
     columns: Mapping[str, Kind],
     public: Public,

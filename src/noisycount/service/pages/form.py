@@ -73,7 +73,7 @@ class Price:
         """Return the arguments of a query for the price of one count."""
         if self.is_open:
             share = self._share()
-            _require(share < 1, "within", "be less than 100% of the count, such as 20%", self.within)
+            _require_valid(share < 1, "within", "be less than 100% of the count, such as 20%", self.within)
             return {"within": share, "at_most": self._max_epsilon(), "confidence": self.confidence_share}
         if not self.is_goal or self._is_share:
             return self.of_rows()
@@ -98,7 +98,7 @@ class Price:
     def confidence_share(self) -> float:
         """Confidence, in (0, 1)."""
         confidence = parse_share(self.confidence.strip())
-        _require(0 < confidence < 1, "confidence", "lie between 0 and 100%, such as 95%", self.confidence)
+        _require_valid(0 < confidence < 1, "confidence", "lie between 0 and 100%, such as 95%", self.confidence)
         return confidence
 
     @property
@@ -126,14 +126,14 @@ class Price:
 
     def _share(self) -> float:
         share = parse_share(self.within.strip())
-        _require(0 < share <= 1, "within", "be above 0 and at most 100%, such as 20%", self.within)
+        _require_valid(0 < share <= 1, "within", "be above 0 and at most 100%, such as 20%", self.within)
         return share
 
 
 def amount(field: str, typed_text: str, examples: str) -> str:
     """Return the text of a number above 0. Raise FormError if it is none."""
     text = drop_thousands(typed_text.strip().removeprefix("±").strip())
-    _require(0 < parse_number(text) <= _LARGEST, field, f"be a number above 0, such as {examples}", typed_text)
+    _require_valid(0 < parse_number(text) <= _LARGEST, field, f"be a number above 0, such as {examples}", typed_text)
     return text
 
 
@@ -145,7 +145,7 @@ def _price(field: str, typed_text: str) -> Fraction:
         raise FormError(field, str(error)) from None
 
 
-def _require(is_valid: bool, field: str, words: str, typed_text: str) -> None:  # noqa: FBT001 - the condition
+def _require_valid(is_valid: bool, field: str, words: str, typed_text: str) -> None:  # noqa: FBT001 - the condition
     """Raise FormError with the text typed into a field if it is not valid."""
     if not is_valid:
         raise FormError(field, f"{field} must {words}, got {typed_text!r}")
@@ -235,9 +235,9 @@ class AskForm:
         if "add_group" in fields:
             return replace(self, groups=(*self.groups, Grouping(str(fields.get("chosen_group", "")))))
         if "remove" in fields:
-            return replace(self, conditions=_without(self.conditions, str(fields["remove"])))
+            return replace(self, conditions=_without_row(self.conditions, str(fields["remove"])))
         if "remove_group" in fields:
-            return replace(self, groups=_without(self.groups, str(fields["remove_group"])))
+            return replace(self, groups=_without_row(self.groups, str(fields["remove_group"])))
         return None
 
     def query(self, columns: Mapping[str, Kind], public: Public = NO_VALUES) -> Query:
@@ -275,6 +275,6 @@ class AskForm:
         return int(typed_text)
 
 
-def _without(rows: tuple[Any, ...], row_text: str) -> tuple[Any, ...]:
+def _without_row(rows: tuple[Any, ...], row_text: str) -> tuple[Any, ...]:
     """Return the rows without the one at an index."""
     return tuple(row for number, row in enumerate(rows) if str(number) != row_text)

@@ -93,14 +93,14 @@ router = APIRouter(include_in_schema=False)
 
 
 @cache
-def _content(name: str) -> bytes:
+def _read_static_file(name: str) -> bytes:
     return (_FOLDER / "static" / name).read_bytes()
 
 
 @cache
 def static_address(name: str) -> str:
     """Return the address of a static file, with a digest of its content."""
-    return f"/static/{name}?v={sha256(_content(name)).hexdigest()[:_DIGITS]}"
+    return f"/static/{name}?v={sha256(_read_static_file(name)).hexdigest()[:_DIGITS]}"
 
 
 @router.get("/static/{name}")
@@ -109,7 +109,7 @@ def static_file(name: str) -> Response:
     if name not in _TYPES:
         return Response(status_code=404, headers=STATIC_HEADERS | {"Cache-Control": "no-store"})
     headers = STATIC_HEADERS | {"Content-Type": _TYPES[name]}
-    return Response(_content(name), headers=headers)
+    return Response(_read_static_file(name), headers=headers)
 
 
 def navigation(user: User | None) -> list[tuple[str, str]]:
@@ -136,11 +136,11 @@ def page(request: Request, template: str, user: User | None, *, status: int = 20
 
 def render(template: str, **values: object) -> str:
     """Render a template without the frame. All values are escaped."""
-    return _environment().get_template(template).render(**values)
+    return _template_environment().get_template(template).render(**values)
 
 
 @cache
-def _environment() -> Environment:
+def _template_environment() -> Environment:
     """Return the template environment, which escapes all values and refuses undefined names."""
     environment = Environment(
         loader=FileSystemLoader(_FOLDER / "templates"),
@@ -335,7 +335,7 @@ async def log_out(
 def _login_form(request: Request, onwards: str, refusal: str = "", status: int = 200) -> Response:
     """Return the form, with a token that goes with the cookie of this browser."""
     auth = auth_of(request)
-    form, ended_session = auth.login_form, auth.sessions.ended(cookie_value(request, SESSION_COOKIE) or "")
+    form, ended_session = auth.login_form, auth.sessions.recently_ended(cookie_value(request, SESSION_COOKIE) or "")
     is_kept = ended_session is not None and len(ended_session.drafts) > 0 and "?draft=" in onwards
     former_cookie = cookie_value(request, FORM_COOKIE) or ""
     cookie = former_cookie if form.is_fresh(former_cookie) else form.cookie()

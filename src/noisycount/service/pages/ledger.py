@@ -131,7 +131,11 @@ class LedgerPage:
             checks: If True, verify the whole ledger.
         """
         selected = state.ledger.select(_selection(state, user, filters), filters.first, AT_ONCE)
-        names = [*_configured(state), *selected.datasets] if user.is_owner else sorted(_visible(state, user))
+        names = (
+            [*_configured_datasets(state), *selected.datasets]
+            if user.is_owner
+            else sorted(_visible_datasets(state, user))
+        )
         known_head = state.configuration.known_head
         verification = state.ledger.verify(known_head) if checks else None
         user_accounts = _analyst_accounts(state, selected) if user.is_owner else [_own_account(state, user)]
@@ -160,16 +164,16 @@ def _newest_first(selected: Selected, user: User) -> list[StoredQuestion]:
 def _selection(state: ServiceState, user: User, filters: Filters) -> Selection:
     if user.is_owner:
         charged_datasets = state.ledger.select(Selection(frozenset()), 0, 0).datasets
-        return filters.selection([*_configured(state), *charged_datasets], None, None)
-    visible = _visible(state, user)
+        return filters.selection([*_configured_datasets(state), *charged_datasets], None, None)
+    visible = _visible_datasets(state, user)
     return filters.selection(visible, visible, state.analyst(user).name)
 
 
-def _visible(state: ServiceState, user: User) -> frozenset[str]:
+def _visible_datasets(state: ServiceState, user: User) -> frozenset[str]:
     return frozenset(dataset.account for dataset in state.datasets(user))
 
 
-def _configured(state: ServiceState) -> Iterator[str]:
+def _configured_datasets(state: ServiceState) -> Iterator[str]:
     return (dataset.account for dataset in state.configuration.datasets.values())
 
 

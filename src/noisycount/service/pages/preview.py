@@ -79,7 +79,7 @@ class Offer:
             wants_purpose=session.dataset.needs_purpose,
             at_most=_at_most(view.remains.remaining),
             tables=table_of_tables(view)[1],
-            spent=_spent(view.remains),
+            spent=_spent_budget_text(view.remains),
         )
 
     @property
@@ -92,7 +92,7 @@ class Offer:
         return "true"
 
 
-def _spent(remains: RemainingBudget) -> str:
+def _spent_budget_text(remains: RemainingBudget) -> str:
     """Return a text that names the spent budget, with the remedy; an empty text if no budget is spent."""
     if remains.remaining:
         return ""
@@ -145,7 +145,7 @@ class Preview:
             query=query if is_open or epsilon is None else replace(query, epsilon=epsilon, within=None, guess=None),
             facts=[fact for fact in facts if fact[0] not in _SAID_ELSEWHERE],
             levels=level_rows(noise, preview.confidence) if is_table else None,
-            promise=_promise(preview),
+            promise=_accuracy_sentence(preview),
             plan=plan_at_epsilon(drawn_epsilon, preview.confidence, guess=guess) if is_drawn else None,
             price="" if preview.repeated else preview.charge.text,
             is_payable=preview.affordable,
@@ -156,7 +156,7 @@ class Preview:
         )
 
     @property
-    def sent(self) -> str:
+    def query_json(self) -> str:
         """Query as JSON, as the confirmation sends it."""
         return json.dumps(self.query.to_json(), ensure_ascii=False)
 
@@ -173,7 +173,7 @@ class Preview:
         return Markup("<figcaption>{}</figcaption>\n{}").format(caption, dots_picture(self.plan, self.unit))
 
     @property
-    def leaves(self) -> str:
+    def remaining_sentence(self) -> str:
         """Sentence on the charge, and on the number of such questions that the remaining budget pays for."""
         if not self.price:
             return (
@@ -199,7 +199,7 @@ class Preview:
         return f"Ask and spend {'at most ' * self.is_open}{self.price}"
 
 
-def _promise(preview: AnswerPreview) -> str:
+def _accuracy_sentence(preview: AnswerPreview) -> str:
     """Return a sentence on the accuracy of the count, or of each row of a table."""
     goal = preview.plan.goal
     sure = f"of the true count with {on_one_line(percent(preview.confidence))} confidence"

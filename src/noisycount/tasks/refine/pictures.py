@@ -10,7 +10,7 @@ import numpy as np
 from noisycount.charts.picture_svg import save_picture
 from noisycount.charts.refined_table import RefinedDot, RefinedDots, RefinedSums, answer_error, refined_picture
 from noisycount.charts.refinement import RefinementCurves, refinement_picture
-from noisycount.display.output import draft, writing
+from noisycount.display.output import checked_writing, draft
 from noisycount.display.texts import ALL_KEYS
 from noisycount.tasks.refine.estimate import Refinement
 from noisycount.tasks.refine.published import PublishedLevel, PublishedTable
@@ -28,7 +28,7 @@ def save_plot(refinement: Refinement, file: Path) -> None:
         "What is the true count?",
         subtitle,
     )
-    with writing(file):
+    with checked_writing(file):
         save_picture(picture, file)
 
 

@@ -1,7 +1,7 @@
 """Published tables of noisy counts: their rows, levels and noise, and the tree of their cells.
 
-`RefineQuery` is the request for a refinement, `PublishedTable` the table that it reads. `nested_levels` arranges the levels
-of a table as a tree.
+`RefineQuery` is the request for a refinement, `PublishedTable` the table that it reads. `nested_levels` arranges
+the levels of a table as a tree.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.display.columns import Cells, free_name
-from noisycount.display.texts import ALL_KEYS, OTHER_KEYS, label_text, summed_texts
+from noisycount.display.texts import ALL_KEYS, OTHER_KEYS, label_text, sum_labels
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
@@ -292,7 +292,7 @@ def _sum_texts(
     level keeps.
     """
     summed_columns = [column for column in range(len(sum_keys[0])) if column not in kept_columns]
-    summed = summed_texts(
+    summed = sum_labels(
         (tuple(cell[column] for column in kept_columns), [cell[column] for column in summed_columns])
         for cell in cell_keys
     )

@@ -16,7 +16,7 @@ from noisycount.config.config import Config
 from noisycount.display import output
 from noisycount.display.columns import Cells, free_name
 from noisycount.display.numbers import percent, signed, to_one_place
-from noisycount.display.values import plain
+from noisycount.display.values import to_json_types
 from noisycount.engines.duckdb.public import Column, PublicColumns, PublicTable, table_format
 from noisycount.errors import NoisyCountError, SourceError
 from noisycount.model.noises.additive import AdditiveNoise
@@ -76,7 +76,7 @@ def _spread_rows(refined: RefinedTable, rows: Sequence[int]) -> tuple[Texts, lis
 
 def _rows_with_keys(table: PublishedTable, rows: Sequence[int], columns: dict[str, Texts]) -> tuple[Texts, list[Texts]]:
     """Return the column names and the texts of some rows: their keys, then the columns of numbers."""
-    numbers = zip(*map(output.padded, columns.values()), strict=True)
+    numbers = zip(*map(output.align_right, columns.values()), strict=True)
     table_rows = [[*table.keys[row], *row_numbers] for row, row_numbers in zip(rows, numbers, strict=True)]
     return [*table.names, *columns], table_rows
 
@@ -99,7 +99,8 @@ def _column_texts(
 def _spread_texts(estimates: Estimates, name: str, rows: Sequence[int], format_value: Callable[[float], str]) -> Texts:
     """Return an estimate with its interval as a text such as "0.5 (0.4 to 0.6)" for each of some rows."""
     middles, low, high = (
-        output.padded(_column_texts(estimates[name + suffix], rows, format_value)) for suffix in ("", "_low", "_high")
+        output.align_right(_column_texts(estimates[name + suffix], rows, format_value))
+        for suffix in ("", "_low", "_high")
     )
     return [
         f"{middle} ({interval.strip()})" for middle, interval in zip(middles, _interval_texts(low, high), strict=True)
@@ -126,11 +127,11 @@ def _print_refined(refined: RefinedTable, total: int | None, out: Path | None, p
             *(("note", note) for note in table.notes),
         ]
     )
-    rows = output.shown_places(len(table.answers))
+    rows = output.places_to_show(len(table.answers))
     output.print_rows(*_estimate_rows(refined, rows), len(table.answers))
     if refined.draws:  # in a second table, as one line has no room for all columns
         cells = table.cells.rows.tolist()
-        cell_rows = [cells[index] for index in output.shown_places(len(cells))]
+        cell_rows = [cells[index] for index in output.places_to_show(len(cells))]
         output.print_rows(*_spread_rows(refined, cell_rows), len(cells))
     output.print_facts([*_fact_lines(refined, len(rows), out), *output.file_facts(out, plot)])
 
@@ -200,15 +201,15 @@ def _refined_json(refined: RefinedTable, total: int | None) -> dict[str, Any]:
         "table": table.subject,
         "by": list(table.names),
         "levels": [
-            {"level": level.name, "counts": len(level.rows), "mechanism": plain(level.mechanism)}
+            {"level": level.name, "counts": len(level.rows), "mechanism": to_json_types(level.mechanism)}
             for level in table.levels
         ],
         "level": refined.level,
         "total": total,
         "prior": None if refined.posterior is None else refined.posterior.prior.to_dict(),
-        "sensitivity": plain(_small_table_sensitivity(refined)),
+        "sensitivity": to_json_types(_small_table_sensitivity(refined)),
         "warning": None if refined.posterior is None else refined.posterior.warning,
-        "evidence": None if refined.posterior is None else plain(refined.posterior.evidence),
+        "evidence": None if refined.posterior is None else to_json_types(refined.posterior.evidence),
         "draws": refined.draws,
         "unused": [] if refined.nested is None else list(refined.nested.left_out),
         "notes": list(table.notes),
