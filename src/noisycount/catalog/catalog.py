@@ -102,7 +102,7 @@ class DatasetRecord:
                 **({} if self.edition is None else {"edition": self.edition}),
                 **({"earlier_tables": list(self.earlier_tables)} if self.earlier_tables else {}),
                 **({"relations": list(self.relations)} if self.relations else {}),
-                **({} if self.reading_correction is None else {"correction": self.reading_correction}),
+                **({} if self.correction is None else {"correction": self.correction}),
                 **({} if self.legacy_form == self.form else {"legacy_form": legacy}),
                 **{
                     kind: {name: json.loads(part.text) for name, part in getattr(self, kind).items()}
@@ -154,7 +154,7 @@ class DatasetRecord:
         edition = [] if self.edition is None else [self.edition]
         form, legacy = _canonical_parts(self.form), _canonical_parts(self.legacy_form)
         file_format = [] if form == legacy else [form]
-        return f"sha256:{_digest([self._corrected_content, self.table, formats, *edition, *file_format])}"
+        return f"sha256:{_digest([self._content_with_correction, self.table, formats, *edition, *file_format])}"
 
     @property
     def reading_digest(self) -> str:
@@ -168,7 +168,7 @@ class DatasetRecord:
     @property
     def _content_with_correction(self) -> str:
         """Content digest; it changes if the reading is corrected, because earlier answers must not match then."""
-        if self.reading_correction is None:
+        if self.correction is None:
             return self.content
         return hashlib.sha256(f"{self.correction} {self.content}".encode("ascii")).hexdigest()
 

@@ -252,7 +252,7 @@ def privacy_picture(lines: Sequence[PrivacyLine], axes: PrivacyAxes, title: str,
     line_styles = dict(zip(names, styles(names), strict=True))
     marks = list[PictureMark]()
     if axes.requested_epsilon is not None and axes.requested_epsilon <= axes.epsilon:
-        at_top = frame.point_at(axes.requested_epsilon, axes.top)
+        at_top = frame.place(axes.requested_epsilon, axes.top)
         marks += [
             RuleMark(axes.requested_epsilon, Style(INK, DASHED, 1.5)),
             TextMark((at_top[0], at_top[1] - 14), axes.epsilon_text, size=_FONT),
@@ -269,11 +269,11 @@ def privacy_picture(lines: Sequence[PrivacyLine], axes: PrivacyAxes, title: str,
 
 def _label_marks(label: Label, frame: Frame, colour: str) -> list[PictureMark]:
     """Return a thin line from the curve to the label, and the two lines of the label."""
-    x, y = frame.point_at(*label.point_at)
+    x, y = frame.place(*label.place)
     start, anchor = (x - _GAP / 2, "end") if label.is_left else (x + _GAP / 2, "start")
     quarter = _TEXT_HEIGHT / 4
     return [
-        SegmentMark(frame.point_at(*label.on_line), (x, y), Style(MUTED, width=1)),
+        SegmentMark(frame.place(*label.on_line), (x, y), Style(MUTED, width=1)),
         TextMark((start, y - quarter), label.line.name, colour, anchor, _FONT, is_bold=True),
         TextMark((start, y + quarter), label.line.note, INK, anchor, _FONT),
     ]
