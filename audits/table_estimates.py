@@ -11,12 +11,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.posterior.refine import refined
+from noisycount.analysis.posterior.refine import refine_array
 from noisycount.analysis.tables.table_posterior import TablePosterior, table_posterior
 from noisycount.frozen import frozen
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.populations.binomial import BetaBinomial
-from noisycount.model.tables.combined import combined
+from noisycount.model.tables.combined import least_squares_estimates
 from noisycount.model.tables.levels import Level, range_levels
 from noisycount.model.tables.tree import Tree
 
@@ -319,10 +319,10 @@ def estimates(release: SimulatedRelease) -> Iterator[tuple[str, Estimate]]:
 def _simple_estimates(release: SimulatedRelease) -> Iterator[tuple[str, Estimate]]:
     table, cells, noise = release.table, release.answers[-1], release.noise
     yield "clamped", Estimate.from_cells(table, np.maximum(cells, 0.0))
-    flat = refined(cells, BetaBinomial(table.total, 1, 1), noise)
+    flat = refine_array(cells, BetaBinomial(table.total, 1, 1), noise)
     yield "flat posterior", Estimate.from_cells(table, flat)
     if len(release.levels) > 1:
-        least_squares = combined(release.levels[::-1], release.answers[::-1], release.variances[::-1])[0]
+        least_squares = least_squares_estimates(release.levels[::-1], release.answers[::-1], release.variances[::-1])[0]
         yield "least squares", Estimate.from_cells(table, least_squares)
         nearest = nearest_tree(release.levels, release.answers, release.variances, table.total)
         yield "projected", Estimate.from_cells(table, nearest)

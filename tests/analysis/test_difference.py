@@ -13,7 +13,7 @@ from mpmath import erfc, mp, mpf
 
 import noisycount as nc
 from noisycount.analysis import difference as room
-from noisycount.analysis.difference import convolved
+from noisycount.analysis.difference import convolve_sequences
 from noisycount.model.laws.count_law import CountDistribution
 
 
@@ -23,7 +23,7 @@ def test_blocks_give_the_sums_of_products(first: int, second: int, monkeypatch: 
     monkeypatch.setattr(room, "_SHORT", 0)
     generator = np.random.default_rng(5)
     one, other = (10 ** generator.uniform(-150, 0, size) for size in (first, second))
-    np.testing.assert_allclose(convolved(one, other), np.convolve(one, other), rtol=1e-13)
+    np.testing.assert_allclose(convolve_sequences(one, other), np.convolve(one, other), rtol=1e-13)
 
 
 A = nc.posterior(14.2, nc.Binomial(40, 0.3), nc.Laplace(4))

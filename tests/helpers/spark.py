@@ -47,7 +47,7 @@ class Programs:
         self.running: list[subprocess.Popen[bytes]] = []
         self.home = Path(importlib.util.find_spec("pyspark").origin).parent
         with java_at_hand():
-            own = {"SPARK_HOME": self.home, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_DIRS": self.folder}
+            own = {"SPARK_HOME": self.home, "SPARK_IP": "127.0.0.1", "SPARK_DIRS": self.folder}
             self.settings = os.environ | {name: str(value) for name, value in own.items()}
 
     def start(self, program: str, *words: str) -> subprocess.Popen[bytes]:

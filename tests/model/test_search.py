@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from noisycount.model.searches import (
     Bracket,
-    bracketed,
+    bracket_root,
     bracketed_by_factors,
     first_true,
     first_whole,
@@ -47,7 +47,7 @@ def test_the_first_whole_number_is_the_first(shape: str, place: int, start: int)
         asked.append(x)
         return SHAPES[shape](x - place + 0.25)
 
-    found = first_whole(function, bracketed(function, start, 1))
+    found = first_whole(function, bracket_root(function, start, 1))
     assert (found.low, found.high) == (place - 1, place)
     assert len(asked) <= 200
 
@@ -61,8 +61,8 @@ def test_a_predicate_is_found_true_first_where_it_becomes_true(place: int, width
 
 def test_what_lies_beyond_the_ends_is_open() -> None:
     """An infinite end says on which side, and closing it in leaves it."""
-    below = bracketed(lambda x: x + 7, 0.0, 1.0, (-5.0, 5.0))
-    above = bracketed(lambda x: x - 7, 0.0, 1.0, (-5.0, 5.0))
+    below = bracket_root(lambda x: x + 7, 0.0, 1.0, (-5.0, 5.0))
+    above = bracket_root(lambda x: x - 7, 0.0, 1.0, (-5.0, 5.0))
     assert (below.low, below.high) == (-math.inf, -5.0)
     assert (above.low, above.high) == (5.0, math.inf)
     assert root(math.exp, below) is below

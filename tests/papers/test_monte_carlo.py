@@ -5,7 +5,7 @@ import pytest
 
 import noisycount as nc
 from noisycount.analysis.evaluation.evaluation import ESTIMATES, Estimated
-from noisycount.analysis.posterior.refine import refined
+from noisycount.analysis.posterior.refine import refine_array
 from noisycount.model.noises.additive import SymmetricNoise
 
 PAIRS = [
@@ -43,7 +43,7 @@ def drawn(  # noqa: PLR0913, PLR0917 - what is simulated
     elif by == "rounded":
         estimates = np.clip(np.floor(answers + 0.5), 0, believed.records)
     else:
-        estimates = refined(answers, believed, noise, by)
+        estimates = refine_array(answers, believed, noise, by)
     return Drawn(answers, np.abs(counts - answers), np.abs(counts - estimates))
 
 

@@ -34,7 +34,7 @@ _BLOCK = 512  # values: each block of the second sequence becomes a matrix of 4 
 _SHORT = 1 << 27  # number of products up to which plain convolution is faster than products of blocks
 
 
-def convolved(first: Reals, second: Reals) -> Reals:
+def convolve_sequences(first: Reals, second: Reals) -> Reals:
     """Return the convolution Σ_i first[i]·second[n − i] for n = 0, 1, ….
 
     All terms are added as they are, so that nothing cancels (a Fourier transform would lose small values).
@@ -127,7 +127,7 @@ def sum_below(inner: CountDistribution, outer: CountDistribution, first: int, la
     """Return Σ_x P[X = x]·P[Y < x] for x = first..last, X ~ inner, Y ~ outer. No term is negative: nothing cancels."""
     before = outer.probability(-np.inf, first - 1)
     if last - first < _DIRECT:
-        return _direct(inner, outer, (first, last), before)
+        return _sum_term_by_term(inner, outer, (first, last), before)
     if last - first > WIDEST:
         raise ValueError(
             f"a and b must have at most 2**27 counts that matter, got {last - first}: "
@@ -150,7 +150,7 @@ def _by_cells(inner: CountDistribution, outer: CountDistribution, starts: Reals,
     below = before + np.concatenate([[0.0], np.cumsum(masses)[:-1]])
     terms = (x * (below[:, None] + y @ rule.before.T)) @ rule.whole
     for cell, ends in direct.items():
-        terms[cell] = _direct(inner, outer, ends, float(below[cell]))
+        terms[cell] = _sum_term_by_term(inner, outer, ends, float(below[cell]))
     return float(terms.sum())
 
 
@@ -174,7 +174,9 @@ def _values(
     return (values[0], values[1]), kinked
 
 
-def _direct(inner: CountDistribution, outer: CountDistribution, ends: tuple[int, int], before: float) -> float:
+def _sum_term_by_term(
+    inner: CountDistribution, outer: CountDistribution, ends: tuple[int, int], before: float
+) -> float:
     """Return the sum of `sum_below` term by term."""
     counts = np.arange(ends[0], ends[1] + 1, dtype=np.float64)
     below = before + np.concatenate([[0.0], np.cumsum(outer.pmf(counts[:-1]))])
@@ -231,9 +233,9 @@ def difference(a: Estimates, b: Estimates) -> Difference:
         return Difference(one.moved(-others[0]))
     counts = ends[1] - ends[0] + 1, others[1] - others[0] + 1
     products = counts[0] * counts[1]
-    law = None if products <= _FEW_PRODUCTS else _smooth(one, other, ends, others)
+    law = None if products <= _FEW_PRODUCTS else _smooth_difference(one, other, ends, others)
     if law is None and products <= _MOST_PRODUCTS and max(counts) <= _MOST_COUNTS:
-        first, chances = _products(one, other, ends, others, 1)
+        first, chances = _difference_on_lattice(one, other, ends, others, 1)
         with np.errstate(divide="ignore"):
             law = TableLaw(first, np.log(chances), _DEPTH)
     if law is None:
@@ -245,16 +247,16 @@ def difference(a: Estimates, b: Estimates) -> Difference:
     return Difference(law)
 
 
-def _products(
+def _difference_on_lattice(
     one: CountDistribution, other: CountDistribution, ends: tuple[int, int], others: tuple[int, int], stride: int
 ) -> tuple[int, Reals]:
     """Return the first difference on a lattice of the given stride, and the probability of each difference on it."""
     chances = one.pmf(np.arange(ends[0], ends[1] + 1, stride, dtype=np.float64))
     counts = np.arange(others[0], others[1] + 1, stride, dtype=np.float64)
-    return ends[0] - int(counts[-1]), convolved(chances, other.pmf(counts)[::-1]) * stride
+    return ends[0] - int(counts[-1]), convolve_sequences(chances, other.pmf(counts)[::-1]) * stride
 
 
-def _smooth(
+def _smooth_difference(
     one: CountDistribution, other: CountDistribution, ends: tuple[int, int], others: tuple[int, int]
 ) -> CountDistribution | None:
     """Return A − B, interpolated on a lattice. Return None if A or B is not smooth, or the lattice is too large."""
@@ -263,7 +265,7 @@ def _smooth(
     terms = (ends[1] - ends[0]) / stride * ((others[1] - others[0]) / stride)
     if terms > _FEW_PRODUCTS or not (_is_smooth(one, ends, stride) and _is_smooth(other, others, stride)):
         return None
-    first, chances = _products(one, other, ends, others, stride)
+    first, chances = _difference_on_lattice(one, other, ends, others, stride)
     kept = np.flatnonzero(chances >= chances.max() * math.exp(-_DEPTH))
     logs = np.log(chances[kept[0] : kept[-1] + 1])
     curve = Interpolated(float(first + stride * int(kept[0])), float(stride), logs)

@@ -13,7 +13,7 @@ from noisycount.model.half_width import readable_epsilon_within
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.laplace import Laplace, LaplaceKernel
 from noisycount.model.sampling.scalar import as_written, price_as_written
-from noisycount.model.searches import bracketed, first_whole
+from noisycount.model.searches import bracket_root, first_whole
 from noisycount.validation import LARGEST_WHOLE, RationalLike, open_probability, positive_number, whole_number
 
 Values = float | Sequence[float] | Reals
@@ -123,7 +123,7 @@ def relative_confidence(count: Values, within: Values, epsilon: Values) -> float
     """
     reach = _product({"epsilon": epsilon, "within": within, "count": count})
     with np.errstate(over="ignore", under="ignore"):
-        return _plain(-np.expm1(-reach))
+        return _float_or_array(-np.expm1(-reach))
 
 
 @overload
@@ -183,14 +183,14 @@ def iso_epsilon_curves(count: float, epsilons: Values, confidences: Values) -> R
         >>> nc.iso_epsilon_curves(100, [0.05, 0.1], [0.5, 0.8, 0.95]).round(3).tolist()
         [[0.139, 0.322, 0.599], [0.069, 0.161, 0.3]]
     """
-    rows = np.atleast_1d(_checked(epsilons, "epsilon", positive_number))[:, None]
+    rows = np.atleast_1d(_check_values(epsilons, "epsilon", positive_number))[:, None]
     return np.asarray(relative_error(count, np.atleast_1d(np.asarray(confidences)), rows))
 
 
 def _surprisal_over(confidence: Values, **divisors: Values) -> float | Reals:
     """Return −ln(1 − confidence), divided by each of the divisors."""
-    surprisal: Reals = -np.log1p(-_checked(confidence, "confidence", open_probability))
-    return _plain(_product(divisors, surprisal, -1))
+    surprisal: Reals = -np.log1p(-_check_values(confidence, "confidence", open_probability))
+    return _float_or_array(_product(divisors, surprisal, -1))
 
 
 def _product(values: dict[str, Values], start: Reals | float = 1.0, power: int = 1) -> Reals:
@@ -201,14 +201,14 @@ def _product(values: dict[str, Values], start: Reals | float = 1.0, power: int =
     product, exponent = np.frexp(start)
     join = np.multiply if power > 0 else np.divide
     for name, factors in values.items():
-        mantissas, exponents = np.frexp(_checked(factors, name, positive_number))
+        mantissas, exponents = np.frexp(_check_values(factors, name, positive_number))
         product, exponent = join(product, mantissas), exponent + power * exponents
     with np.errstate(over="ignore", under="ignore"):
         result: Reals = np.ldexp(product, exponent)
     return result
 
 
-def _checked(values: Values, name: str, check: Callable[[float, str], float]) -> Reals:
+def _check_values(values: Values, name: str, check: Callable[[float, str], float]) -> Reals:
     """Check each value, and return them as an array."""
     if np.ndim(values) == 0:
         return np.asarray(check(values, name))  # type: ignore[arg-type]
@@ -216,7 +216,7 @@ def _checked(values: Values, name: str, check: Callable[[float, str], float]) ->
     return np.array(checked).reshape(np.shape(values))
 
 
-def _plain(values: Reals) -> float | Reals:
+def _float_or_array(values: Reals) -> float | Reals:
     """Return a float if there is one value, else the array."""
     return float(values) if np.ndim(values) == 0 else values
 
@@ -320,5 +320,5 @@ def affordable_answers(
         """Return +inf if the answers cost more than the budget, else −inf."""
         return math.inf if int(answers) * price(int(answers)) > available else -math.inf
 
-    bracket = bracketed(overspend, 1, 1, (1, LARGEST_WHOLE))
+    bracket = bracket_root(overspend, 1, 1, (1, LARGEST_WHOLE))
     return int(min(first_whole(overspend, bracket).high - 1, LARGEST_WHOLE))

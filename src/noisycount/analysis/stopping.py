@@ -41,9 +41,9 @@ class StoppedChain:
         self._falls = {side: np.where(self._is_before, rates[:, None] + side * rates, 1.0) for side in (-1, 1)}
         self._parts = {side: self.near / np.expm1(-falls) for side, falls in self._falls.items()}
         self._far_beyond = self._far / -np.expm1(-(rates + self._slower))
-        self._beyond_all = self._falling(indices, ends, self._before)
+        self._beyond_all = self._falling_sum(indices, ends, self._before)
         self._beyond_all += self._far_beyond * np.exp(-rates * (self._before - ends))
-        self._short_all = self._rising(indices, ends, np.where(indices > 0, self._before, ends))
+        self._short_all = self._rising_sum(indices, ends, np.where(indices > 0, self._before, ends))
         self._steps = np.where(self._far > 0, rates - self._slower, 1.0)
 
     @classmethod
@@ -79,12 +79,12 @@ class StoppedChain:
         apart, both = (1 / np.expm1(np.minimum(sums, _STEEPEST)) for sums in (rates - slower, rates + self.rates))
         return weights, means, np.where(self._is_before, apart, 0.0), both
 
-    def _falling(self, prices: Wholes, low: Reals, high: Reals) -> Reals:
+    def _falling_sum(self, prices: Wholes, low: Reals, high: Reals) -> Reals:
         """Return Σ_{low <= y < high} e^(−rate·(y − low))·u(y), for high at most the threshold of the price before."""
         return self._geometric_sums(prices, high - low, low, -1)
 
-    def _rising(self, prices: Wholes, low: Reals, high: Reals) -> Reals:
-        """Return Σ_{low <= y < high} e^(−rate·(high − 1 − y))·u(y), for high as in `_falling`."""
+    def _rising_sum(self, prices: Wholes, low: Reals, high: Reals) -> Reals:
+        """Return Σ_{low <= y < high} e^(−rate·(high − 1 − y))·u(y), for high as in `_falling_sum`."""
         return self._geometric_sums(prices, high - low, high - 1, 1)
 
     def _geometric_sums(self, prices: Wholes, lengths: Reals, starts: Reals, side: int) -> Reals:
@@ -103,7 +103,7 @@ class StoppedChain:
         chances: Reals = np.where(is_far, self._far_beyond[:, None], self._beyond_all[:, None]) * np.exp(-depths)
         prices, inside = self._prices_around(edges)
         rate, edge, count, last = self.rates[prices], edges[inside], counts[inside], self._before[prices]
-        part = self._falling(prices, edge, last) + self._far_beyond[prices] * np.exp(-rate * (last - edge))
+        part = self._falling_sum(prices, edge, last) + self._far_beyond[prices] * np.exp(-rate * (last - edge))
         chances[prices, inside] = part * np.exp(-rate * (edge - count))
         chances *= self._peaks[:, None]
         return chances
@@ -121,7 +121,7 @@ class StoppedChain:
         chances = np.where(is_far, chances, 0.0)
         prices, inside = self._prices_around(edges)
         rate, edge = self.rates[prices], edges[inside]
-        part = self._rising(prices, self.thresholds[prices], edge)
+        part = self._rising_sum(prices, self.thresholds[prices], edge)
         chances[prices, inside] = part * np.exp(-rate * (counts[inside] + 1 - edge))
         chances *= self._peaks[:, None]
         return chances
@@ -137,9 +137,9 @@ class StoppedChain:
         last = np.full(counts.size, self.rates.size - 1)
         rate, end = self.rates[-1], self.thresholds[-1]
         high = np.minimum(counts + reach + 1, end)
-        above = self._falling(last, high, np.full(counts.size, end)) * np.exp(-rate * np.maximum(high - counts, 0))
+        above = self._falling_sum(last, high, np.full(counts.size, end)) * np.exp(-rate * np.maximum(high - counts, 0))
         low = np.minimum(counts - reach, end)
-        below = self._rising(last, np.full(counts.size, -_FAR), low) * np.exp(-rate * (counts + 1 - low))
+        below = self._rising_sum(last, np.full(counts.size, -_FAR), low) * np.exp(-rate * (counts + 1 - low))
         return self._peaks[-1] * above, self._peaks[-1] * below
 
     def ever_outside(self, counts: Reals, low: Reals, high: Reals, depth: float) -> Reals:

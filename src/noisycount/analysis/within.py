@@ -155,14 +155,14 @@ class StoppingRule:
                 is_idle = chain.rates * (lowest - chain.thresholds) > _DEPTH
                 some = int(np.argmax(is_idle)) + 1 if is_idle.any() else prices
                 part = chain.first(some)
-                bounds[cells] = self._wrong(part, first[cells], last[cells])
+                bounds[cells] = self._wrong_probability(part, first[cells], last[cells])
                 if is_idle.any():
                     bounds[cells] += np.exp(-part.rates[-1] * (first[cells] - part.thresholds[-1]))
                 else:
                     bounds[cells] += self._wrong_if_capped(chain, first[cells], last[cells])
         return np.nan_to_num(bounds, copy=False, nan=np.inf, posinf=np.inf)
 
-    def _wrong(self, chain: StoppedChain, first: Wholes, last: Wholes) -> Reals:
+    def _wrong_probability(self, chain: StoppedChain, first: Wholes, last: Wholes) -> Reals:
         """Bound P[the chain stops and the statement is wrong]. The page “Accuracy first” has the proof for cells."""
         low, high = first.astype(float), last.astype(float)
         above = self.smallest_too_large(first)
@@ -199,15 +199,17 @@ class StoppingRule:
     def smallest_too_large(self, counts: Wholes) -> Reals:
         """Return the smallest answer that is too large for each count."""
         share = self.within
-        return (self._wide(counts) * share.denominator // (share.denominator - share.numerator) + 1).astype(float)
+        return (self._without_overflow(counts) * share.denominator // (share.denominator - share.numerator) + 1).astype(
+            float
+        )
 
     def smallest_right(self, counts: Wholes) -> Reals:
         """Return the smallest answer that is not too small for each count."""
         share = self.within
-        whole = -self._wide(counts) * share.denominator // (share.denominator + share.numerator)
+        whole = -self._without_overflow(counts) * share.denominator // (share.denominator + share.numerator)
         return (-whole).astype(float)
 
-    def _wide(self, counts: Wholes) -> Wholes:
+    def _without_overflow(self, counts: Wholes) -> Wholes:
         """Return the counts as Python integers if their products with the denominator of `within` would overflow."""
         fits = int(counts.max(initial=0)) * self.within.denominator < 2**63
         return counts if fits else counts.astype(object)

@@ -182,14 +182,14 @@ class Atoms(Shown):
             atoms = list(question)
         except TypeError:
             raise ValueError(f"question must be a set of numbers of atoms, got {question!r}: give {{0, 1}}") from None
-        return frozenset(_atom(number, last) for number in atoms)
+        return frozenset(_check_atom_number(number, last) for number in atoms)
 
     def _facts(self) -> dict[str, object]:
         asked = [sorted(question) for question in self.questions]
         return {"size": self.size, "rates": self.rates, **({"questions": asked} if asked else {})}
 
 
-def _atom(number: object, last: int) -> int:
+def _check_atom_number(number: object, last: int) -> int:
     """Return the number of an atom; raise ValueError if there is no such atom."""
     if isinstance(number, int | np.integer) and not isinstance(number, bool) and 0 <= number <= last:
         return int(number)

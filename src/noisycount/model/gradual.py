@@ -50,7 +50,7 @@ def finer_error(coarse_error: int, coarse: Fraction, fine: Fraction, integers: R
         >>> finer_error(12, Fraction(10), Fraction(1, 100), RandomIntegers())  # noise that narrow is 0
         0
     """
-    ahead, back, slack = _scales(coarse, fine)
+    ahead, back, slack = _scales_of_geometric_numbers(coarse, fine)
     size = abs(coarse_error)
     error = exponential_steps(ahead, integers) - exponential_steps(back, integers)
     if error > size + exponential_steps(slack, integers):
@@ -62,7 +62,7 @@ def finer_errors(
     coarse_errors: NDArray[np.int64], coarse: Fraction, fine: Fraction, entropy: Entropy = os.urandom
 ) -> NDArray[np.int64]:
     """Return exact draws of many fine errors, independent of each other, in the shape and order of `coarse_errors`."""
-    scales = _scales(coarse, fine)
+    scales = _scales_of_geometric_numbers(coarse, fine)
     errors = np.asarray(coarse_errors, np.int64)
     if errors.size <= _FEW or max(max(scale.numerator, scale.denominator) for scale in scales) > LARGEST_TERM:
         integers = RandomIntegers(entropy)
@@ -77,7 +77,7 @@ def finer_errors(
 
 
 @lru_cache(maxsize=512)  # a chain of top-ups has about 70 pairs, and rational arithmetic is slow
-def _scales(coarse: Fraction, fine: Fraction) -> tuple[Fraction, Fraction, Fraction]:
+def _scales_of_geometric_numbers(coarse: Fraction, fine: Fraction) -> tuple[Fraction, Fraction, Fraction]:
     """Return the scales of the geometric numbers with ratios s, r and a₁²."""
     _check_order(coarse, fine)
     return 1 / (1 / fine - 1 / coarse), 1 / (1 / fine + 1 / coarse), coarse / 2

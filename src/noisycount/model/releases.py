@@ -85,9 +85,9 @@ def census_2020(product: str, level: str, query: str) -> DiscreteGaussian | Exac
         >>> round(float(noise.scale), 2)
         89.24
     """
-    _named(product, {"pl94": "pl94", "pl94171": "pl94"}, "product")
-    at = _named(level, {_plain(name): name for name in _LEVELS}, "level")
-    asked = _named(query, {_parts(name): name for name in _QUERIES}, "query")
+    _canonical_name(product, {"pl94": "pl94", "pl94171": "pl94"}, "product")
+    at = _canonical_name(level, {_letters_and_digits(name): name for name in _LEVELS}, "level")
+    asked = _canonical_name(query, {_parts(name): name for name in _QUERIES}, "query")
     whole, shares = _SHARES[at]
     share = Fraction(shares[_QUERIES.index(asked)], whole)
     if not share:
@@ -95,23 +95,23 @@ def census_2020(product: str, level: str, query: str) -> DiscreteGaussian | Exac
     return DiscreteGaussian(math.sqrt(_GLOBAL_SCALE**2 / (Fraction(_LEVELS[at], _OF_LEVELS) * share)))
 
 
-def _named(name: str, known: dict[str, str], argument: str) -> str:
+def _canonical_name(name: str, known: dict[str, str], argument: str) -> str:
     """Return the canonical name for an argument; raise ValueError if it is unknown."""
-    found = known.get(_parts(name)) or known.get(_plain(name))
+    found = known.get(_parts(name)) or known.get(_letters_and_digits(name))
     if found is None:
         names = ", ".join(repr(each) for each in dict.fromkeys(known.values()))
         raise ValueError(f"{argument} must be one of {names}, got {name!r}")
     return found
 
 
-def _plain(name: str) -> str:
+def _letters_and_digits(name: str) -> str:
     """Return the letters and digits of a name in lower case."""
     return re.sub(r"[^a-z0-9]", "", str(name).lower())
 
 
 def _parts(name: str) -> str:
     """Return the parts of a query in alphabetical order."""
-    return "*".join(sorted(_plain(part) for part in str(name).removesuffix("_dpq").split("*")))
+    return "*".join(sorted(_letters_and_digits(part) for part in str(name).removesuffix("_dpq").split("*")))
 
 
 _FIRST = date(2015, 7, 1)
@@ -188,11 +188,11 @@ def wikimedia(day: date | str, tier: str = "lower", country: str | None = None) 
         >>> round(float(published.mechanism.scale), 2), published.suppressed
         (90.05, Below(threshold=550.0))
     """
-    era = str(day) if day in {*_ERAS, "current"} else _era(_date(day), country)
+    era = str(day) if day in {*_ERAS, "current"} else _noise_era(_as_date(day), country)
     if tier not in _PRICES:
         names = ", ".join(map(repr, _PRICES))
         raise ValueError(f"tier must be one of {names}, got {tier!r}")
-    if tier != "lower" and (era != "current" or (day != "current" and _date(day) < _TIERS)):
+    if tier != "lower" and (era != "current" or (day != "current" and _as_date(day) < _TIERS)):
         raise ValueError(f"tier must be 'lower' before {_TIERS}, as no others were published, got {tier!r}")
     if era in _ERAS:
         return _ERAS[era]
@@ -200,7 +200,7 @@ def wikimedia(day: date | str, tier: str = "lower", country: str | None = None) 
     return PageViews(DiscreteGaussian(math.sqrt(_VIEWS / (2 * price))), threshold)
 
 
-def _date(day: date | str) -> date:
+def _as_date(day: date | str) -> date:
     """Return the day as a date."""
     try:
         return date.fromisoformat(str(day)[:10])
@@ -209,7 +209,7 @@ def _date(day: date | str) -> date:
         raise ValueError(f"day must be a date such as 2024-06-01 or {names}, got {day!r}") from None
 
 
-def _era(day: date, country: str | None) -> str:
+def _noise_era(day: date, country: str | None) -> str:
     """Return the era whose noise the rows of a day have; raise ValueError if no era is certain."""
     if day < _FIRST:
         raise ValueError(f"day must be {_FIRST} or later, got {day}: no file covers it")

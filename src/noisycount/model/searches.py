@@ -1,6 +1,6 @@
 """Root finding: the argument at which a rising function stops being negative, as an integer, a float, or an array.
 
-`root` and `first_whole` narrow a `Bracket`; `bracketed` finds one.
+`root` and `first_whole` narrow a `Bracket`; `bracket_root` finds one.
 """
 
 import math
@@ -52,7 +52,7 @@ class Bracket:
         return Bracket(place, self.high, value, self.at_high)
 
 
-def bracketed(
+def bracket_root(
     function: Function, start: float, step: float, ends: tuple[float, float] = (-math.inf, math.inf)
 ) -> Bracket:
     """Return the first bracket met by steps from a start, each step twice the previous one."""
@@ -80,7 +80,7 @@ def bracketed_by_factors(
 ) -> Bracket:
     """Return the first bracket met by factors from a start, each factor the square of the previous one."""
     lowest, highest = (math.log2(end) for end in ends)
-    powers = bracketed(lambda power: function(2.0**power), math.log2(start), math.log2(factor), (lowest, highest))
+    powers = bracket_root(lambda power: function(2.0**power), math.log2(start), math.log2(factor), (lowest, highest))
     low = 2.0**powers.low if powers.low > -math.inf else -math.inf
     return Bracket(low, 2.0**powers.high, powers.at_low, powers.at_high)
 
@@ -98,7 +98,7 @@ def root(function: Function, bracket: Bracket, precise: float = PRECISE) -> Brac
         middle = min(max(middle, low + margin), high - margin)
         return middle if width > precise * high and low < middle < high else None
 
-    return _narrow(function, bracket, between)
+    return _narrow_bracket(function, bracket, between)
 
 
 def first_whole(function: Function, bracket: Bracket) -> Bracket:
@@ -109,7 +109,7 @@ def first_whole(function: Function, bracket: Bracket) -> Bracket:
         step = width // 2 if math.isnan(share) else round(share * width)
         return low + min(max(step, 1), width - 1) if width > 1 else None
 
-    return _narrow(function, bracket, between)
+    return _narrow_bracket(function, bracket, between)
 
 
 def first_true(holds: Callable[[int], bool], low: int, high: int) -> int:
@@ -130,7 +130,7 @@ def first_true_beyond(holds: Callable[[int], bool], low: int, high: int) -> int:
     return first_true(holds, low, high)
 
 
-def _narrow(function: Function, bracket: Bracket, between: Callable[[Bracket, float], float | None]) -> Bracket:
+def _narrow_bracket(function: Function, bracket: Bracket, between: Callable[[Bracket, float], float | None]) -> Bracket:
     """Return the bracket narrowed by Chandrupatla's method, which starts with the line through its ends."""
     share = bracket.share
     for _ in range(0 if bracket.is_open else _MOST_STEPS):

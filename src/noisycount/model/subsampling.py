@@ -200,7 +200,7 @@ class NoisySampleLikelihood(factors.ValuedFactor):
             self._requests[cell] = self._requests.get(cell, 0) + group.size
             if self._requests[cell] <= _FEW_COUNTS:
                 continue
-            series = self._series(cell)
+            series = self._chebyshev_series(cell)
             if series is not None:
                 logs[group] = chebval(2 * (counts[group] / width - place) - 1, series)
             elif width > 2 * _NODES:
@@ -211,10 +211,10 @@ class NoisySampleLikelihood(factors.ValuedFactor):
         if self.sample_size > _LARGEST_TABLE:
             return np.array([self._log_value(count) for count in counts.tolist()])
         rows = max(1, _ENTRIES // (self.sample_size + 1))
-        parts = [self._tabled(counts[start : start + rows]) for start in range(0, counts.size, rows)]
+        parts = [self._logs_by_terms(counts[start : start + rows]) for start in range(0, counts.size, rows)]
         return np.concatenate([np.empty(0), *parts])
 
-    def _tabled(self, counts: Reals) -> Reals:
+    def _logs_by_terms(self, counts: Reals) -> Reals:
         """Return the logarithms by summing the terms P[S = s | K = k]·f(s) one by one.
 
         P[S = s + 1]/P[S = s] is (k − s)·(m − s)/((s + 1)·(n − k − m + s + 1)). The logarithms of the terms are sums of
@@ -235,7 +235,7 @@ class NoisySampleLikelihood(factors.ValuedFactor):
         terms[:, :-1] -= np.cumsum(np.where(is_ahead, 0.0, steps)[:, ::-1], axis=1)[:, ::-1]
         return _log_sums(terms + gains) - _log_sums(terms)
 
-    def _series(self, cell: tuple[float, float]) -> Reals | None:
+    def _chebyshev_series(self, cell: tuple[float, float]) -> Reals | None:
         """Return the Chebyshev series of the logarithm in a cell, or None if it has too few terms to follow it."""
         if cell not in self._cells:
             width, place = cell
@@ -311,7 +311,7 @@ class DrawnPositives(factors.Factor):
 
     def expansion(self, centre: int) -> Expansion:
         """Return the expansion of 1/(Γ(s+1)·Γ(k−s+1)·Γ(m−s+1)·Γ(n−k−m+s+1))."""
-        falling, rising = self._arguments(centre)
+        falling, rising = self._gamma_arguments(centre)
         slope = Decimal(math.fsum(map(math.log, rising)) - math.fsum(map(math.log, falling)))
 
         def bend(offsets: Reals) -> Reals:
@@ -322,17 +322,17 @@ class DrawnPositives(factors.Factor):
 
     def log_step(self, count: int) -> float:
         """Return the logarithm of the factor at s + 1 over that at s."""
-        falling, rising = self._arguments(count)
+        falling, rising = self._gamma_arguments(count)
         gains = math.log(rising[0] - 1) + math.log(rising[1] - 1)
         return gains - math.log(falling[0]) - math.log(falling[1])
 
     def exact_log_step(self, count: int) -> factors.LogStep:
         """Return the step with its ratio as a fraction."""
-        falling, rising = self._arguments(count)
+        falling, rising = self._gamma_arguments(count)
         gains = (Fraction(rising[0]) - 1) * (Fraction(rising[1]) - 1)
         return factors.LogStep(gains / (Fraction(falling[0]) * Fraction(falling[1])))
 
-    def _arguments(self, drawn: int) -> tuple[tuple[float, float], tuple[float, float]]:
+    def _gamma_arguments(self, drawn: int) -> tuple[tuple[float, float], tuple[float, float]]:
         """Return the arguments of the gamma functions that grow with s, and of those that shrink."""
         unsampled = self.size - self.sample_size
         growing = drawn + 1.0, unsampled - self.count + drawn + 1.0

@@ -18,7 +18,7 @@ from noisycount.display.numbers import percent, plus_minus, signed
 from noisycount.display.values import MOST_ROWS, Shown, row_table
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
-from noisycount.model.tables.combined import combined, prefix_errors, standard_errors
+from noisycount.model.tables.combined import least_squares_estimates, prefix_errors, standard_errors
 from noisycount.model.tables.levels import OTHER, Label, Level, TableLabels
 from noisycount.release.dataset import RemainingBudget
 from noisycount.release.noise_plan import TablePlan
@@ -241,7 +241,7 @@ class TableRelease(Columns, PublishedAnswer):
         """
         if len(self.levels) == 1 or not self.is_additive or self.within is not None:
             return None
-        return combined(self.levels, list(self.means), self._variances)
+        return least_squares_estimates(self.levels, list(self.means), self._variances)
 
     @property
     def standard_errors(self) -> tuple[Estimates, ...] | None:

@@ -14,7 +14,7 @@ import noisycount as nc
 from noisycount.analysis.privacy import geometric_answers as chain
 from noisycount.analysis.privacy.geometric_answers import Chain
 from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
-from noisycount.analysis.privacy.two_answers import Weighed, hidden_by_count_pairs, weighed
+from noisycount.analysis.privacy.two_answers import Weighed, hidden_by_count_pairs, weigh_counts
 from noisycount.analysis.privacy.workload import Workload
 from noisycount.analysis.privacy.workload_answers import WorkloadAnswers
 from tests.helpers.cases import case_name
@@ -201,7 +201,7 @@ PEOPLE = {
 def windows(people: str, epsilon: float, reach: int) -> list[Weighed]:
     """Both directions around their thresholds."""
     (pair,) = neighbour_pairs(nc.Exact(), PEOPLE[people])
-    found = [weighed(one, [epsilon], reach)[0] for one in (pair, pair.mirrored)]
+    found = [weigh_counts(one, [epsilon], reach)[0] for one in (pair, pair.mirrored)]
     return [one for one in found if one.is_hidden]
 
 
@@ -243,7 +243,7 @@ def test_what_is_hidden_is_a_sum_over_all_answers(grid: int, epsilon: float) -> 
     people, one = GRIDS[grid]
     found = windows(people, epsilon, 6)
     assert found
-    for window, (least, most) in zip(found, one.hidden(found), strict=True):
+    for window, (least, most) in zip(found, one.hidden_parts(found), strict=True):
         true = enumerated(window, one)
         assert least <= true * (1 + 1e-12)
         assert true <= most * (1 + 1e-12)
@@ -268,9 +268,9 @@ def test_clusters_bound_what_lists_of_values_have(grid: int, width: float, monke
     for epsilon in (0.0, 0.2):
         found = windows(people, epsilon, 4)
         monkeypatch.setattr(chain, "_MOST_PATHS", 10**9)
-        true = one.hidden(found)
+        true = one.hidden_parts(found)
         monkeypatch.setattr(chain, "_MOST_PATHS", 0)
-        bounds, only = one.hidden(found), one.hidden(found, with_most=False)
+        bounds, only = one.hidden_parts(found), one.hidden_parts(found, with_most=False)
         for window, (least, most), (exact, _), (low, _) in zip(found, bounds, true, only, strict=True):
             assert least <= exact * (1 + 1e-12)
             assert exact <= most * (1 + 1e-12)
@@ -284,7 +284,7 @@ def test_two_counts_hide_less_than_all_and_pairs_more(noise: str, answers: int) 
     is_discrete = noise == "DiscreteLaplace"
     one_chain = Chain(answers, 1 / 3, 1, is_centred=is_discrete, width=0.1)
     found = windows("hundred", 0.1, 5)
-    for one, (low, high) in zip(found, one_chain.hidden(found), strict=True):
+    for one, (low, high) in zip(found, one_chain.hidden_parts(found), strict=True):
         least, most = hidden_by_count_pairs(one, answers, 1 / 3, 1, is_centred=is_discrete)
         assert least <= high
         assert low <= most

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import noisycount as nc
 from noisycount.analysis.privacy.bounds import Between
-from noisycount.analysis.privacy.threshold import Search, extrapolated, first_whole, root
+from noisycount.analysis.privacy.threshold import Search, extrapolate, first_whole, root
 from tests.helpers.cases import case_name
 
 
@@ -67,7 +67,7 @@ def test_a_root_beyond_the_margin_is_not_searched_for() -> None:
 
 def test_polynomials_are_extrapolated_exactly() -> None:
     """A parabola from three points, with the size of the last correction."""
-    value, correction = extrapolated([(0.0, 1.0), (1.0, 2.0), (3.0, 10.0)], 4.0)
+    value, correction = extrapolate([(0.0, 1.0), (1.0, 2.0), (3.0, 10.0)], 4.0)
     assert value == pytest.approx(17.0)
     assert correction == pytest.approx(17.0 - 14.0)
 

@@ -261,7 +261,7 @@ def test_answers_to_one_question_are_those_of_a_sum_over_the_counts(
 
 def test_two_answers_to_one_question_take_little_time_for_many_records() -> None:
     """Their law has as many places as the first answer times the differences."""
-    noises = [lattice.kernel(noise, 1) for noise in (nc.Laplace(3), nc.Gaussian(4))]
+    noises = [lattice.noise_on_grid(noise, 1) for noise in (nc.Laplace(3), nc.Gaussian(4))]
     whole = lattice.Lattice(10**6 - 1, {(0, 0): 0.9, (1, 1): 0.1}, noises)
     assert whole.shortest.places < whole.places / 10
     assert whole.shortest.error < 1e-11

@@ -88,7 +88,7 @@ def scripted_below(monkeypatch: pytest.MonkeyPatch) -> Callable[[Script], None]:
     """Makes the bulk integers of one lane choices of a script."""
 
     def use(script: Script) -> None:
-        monkeypatch.setattr(vectors, "_below", lambda bound, _size, _entropy: Lane(script.below(bound)))
+        monkeypatch.setattr(vectors, "_uniform_below", lambda bound, _size, _entropy: Lane(script.below(bound)))
 
     return use
 

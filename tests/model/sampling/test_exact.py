@@ -12,7 +12,7 @@ from noisycount.model.sampling import vectors as many
 from noisycount.model.sampling.scalar import (
     discrete_gaussian,
     discrete_laplace,
-    drawable,
+    drawable_scale,
     price_as_written,
     public_grid,
 )
@@ -58,7 +58,7 @@ def in_bulk(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Draw]:
                 part = int(numerators[0])
                 return np.array([script.exponential(part * part, 2 * denominator**2)])
 
-            monkeypatch.setattr(many, "_below", below)
+            monkeypatch.setattr(many, "_uniform_below", below)
             monkeypatch.setattr(many, "_bernoulli_exp", exponential)
             monkeypatch.setattr(many, "_bernoulli_exp_half_square", half_square)
             draws = law(scale, 1, lambda _: bytes([script.bits(1) << 7]))
@@ -171,7 +171,7 @@ def test_bulk_exponentials_are_exact_as_rationals(part: int, units: int, monkeyp
     power, factorial = Fraction(1), 1
     for fails_at in range(1, 12):
         lanes = Stopping(fails_at)
-        monkeypatch.setattr(many, "_below", lanes.below)
+        monkeypatch.setattr(many, "_uniform_below", lanes.below)
         accepted = _bernoulli_exp(np.array([part], dtype=np.uint64), units, bytes)
         following = power * Fraction(part, units)
         assert lanes.chance == power / factorial - following / (factorial * fails_at)
@@ -187,7 +187,7 @@ def test_bulk_half_squares_are_exact_as_rationals(part: int, units: int, monkeyp
         stops = Fraction(0)
         for which in (0, 1):
             lanes = Halves(fails_at, which)
-            monkeypatch.setattr(many, "_below", lanes.below)
+            monkeypatch.setattr(many, "_uniform_below", lanes.below)
             numerators = np.array([part], dtype=np.uint64)
             accepted = _bernoulli_exp_half_square(numerators, units, bytes)
             assert bool(accepted[0]) == (fails_at % 2 == 1)
@@ -241,7 +241,7 @@ def test_the_grid_of_continuous_answers_is_a_power_of_2_of_the_scale_alone(scale
 
 def test_a_scale_of_small_terms_is_kept() -> None:
     """Whatever it is."""
-    assert drawable(Fraction(20, 3)) == Fraction(20, 3)
+    assert drawable_scale(Fraction(20, 3)) == Fraction(20, 3)
 
 
 @pytest.mark.parametrize("noise", [nc.DiscreteLaplace, nc.DiscreteGaussian, nc.Gaussian])

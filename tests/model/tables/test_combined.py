@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.model.tables.combined import NestedLevels, combined, prefix_errors, standard_errors
+from noisycount.model.tables.combined import NestedLevels, least_squares_estimates, prefix_errors, standard_errors
 from noisycount.model.tables.levels import Level, cell_level, margin_levels, range_levels
 
 NAMES = ("a", "b", "c")
@@ -66,7 +66,7 @@ def test_estimates_are_those_of_least_squares(levels: Levels, seed: int) -> None
         matrix(level).T @ answer / variance for level, answer, variance in zip(levels, answers, variances, strict=True)
     )
     cells = covariance(levels, variances) @ told
-    found = combined(levels, answers, variances)
+    found = least_squares_estimates(levels, answers, variances)
     for level, estimate in zip(levels, found, strict=True):
         assert estimate == pytest.approx(matrix(level) @ cells, abs=1e-8)
 
@@ -75,11 +75,11 @@ def test_estimates_are_those_of_least_squares(levels: Levels, seed: int) -> None
 def test_nodes_are_the_sums_of_their_cells(levels: Levels, seed: int) -> None:
     """And answers without error stay as they are."""
     answers, variances = drawn(levels, seed)
-    cells, *coarser = combined(levels, answers, variances)
+    cells, *coarser = least_squares_estimates(levels, answers, variances)
     for level, estimate in zip(levels[1:], coarser, strict=True):
         assert estimate == pytest.approx(matrix(level) @ cells, abs=1e-8)
     true = [matrix(level) @ answers[0] for level in levels]
-    for level, estimate in zip(true, combined(levels, true, variances), strict=True):
+    for level, estimate in zip(true, least_squares_estimates(levels, true, variances), strict=True):
         assert estimate == pytest.approx(level, abs=1e-8)
 
 
@@ -136,7 +136,7 @@ def test_a_million_cells_are_combined(*, has_margins: bool) -> None:
     generator = np.random.default_rng(14)
     true = generator.poisson(30, 10**6)
     answers = [np.bincount(level.of_cell, true, level.size) + generator.normal(0, 3, level.size) for level in levels]
-    found = combined(levels, answers, [9.0] * len(levels))
+    found = least_squares_estimates(levels, answers, [9.0] * len(levels))
     for level, estimate in zip(levels, found, strict=True):
         sums = np.bincount(level.of_cell, found[0], level.size)
         np.testing.assert_allclose(estimate, sums, rtol=1e-9)
@@ -155,9 +155,9 @@ def test_what_does_not_fit_is_refused() -> None:
     levels = with_ranges(3)
     answers = [np.zeros(level.size) for level in levels]
     with pytest.raises(ValueError, match="answers must be one array for each of the 3 levels"):
-        combined(levels, answers[:2], [1.0, 1.0, 1.0])
+        least_squares_estimates(levels, answers[:2], [1.0, 1.0, 1.0])
     with pytest.raises(ValueError, match=r"variances must be positive .* got \[1.0, 0.0, 1.0\]"):
-        combined(levels, answers, [1.0, 0.0, 1.0])
+        least_squares_estimates(levels, answers, [1.0, 0.0, 1.0])
     with pytest.raises(ValueError, match="variances must be 3 for 3 cells, got 2"):
         prefix_errors(3, [1.0, 1.0])
     with pytest.raises(ValueError, match="levels must be nested, or margins of a whole grid"):

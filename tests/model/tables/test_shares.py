@@ -12,8 +12,8 @@ from noisycount import DiscreteGaussian, DiscreteLaplace
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.tables.combined import (
     Margin,
-    lattice,
     margin_errors,
+    margins_within,
     prefix_errors,
     rows,
 )
@@ -102,7 +102,7 @@ def test_combined_rows_are_near_the_least_error_that_there_is() -> None:
         found = shares([keyed(int(count)) for count in counts], [1] * counts.size, DiscreteGaussian)
         told = dict(zip(margins, (float(s) / n for s, n in zip(found, counts, strict=True)), strict=True))
         precisions = {
-            one: math.fsum(each for margin, each in told.items() if margin >= one) for one in lattice(margins)
+            one: math.fsum(each for margin, each in told.items() if margin >= one) for one in margins_within(margins)
         }
         ours, least = (
             math.sqrt(counts @ np.square(list(errors.values())))

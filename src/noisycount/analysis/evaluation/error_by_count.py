@@ -63,7 +63,7 @@ class ErrorByCount:
         """True if the polynomials in the panels have the precision of the average."""
         if self.case.errors.is_discrete:
             return True
-        last_terms = np.abs(self._densities @ _TO_SERIES[-2:].T).sum() * self._length
+        last_terms = np.abs(self._node_densities @ _TO_SERIES[-2:].T).sum() * self._panel_length
         return bool(last_terms <= _RESOLVED)
 
     @property
@@ -72,8 +72,8 @@ class ErrorByCount:
         first, last = self._counts
         if self.case.is_smooth:
             edges = np.unique(np.round(np.linspace(first, last + 1, _RUNS + 1)))
-            return sum_of_smooth(self._terms, edges)
-        return float(self._terms(np.arange(first, last + 1, dtype=np.float64)).sum())
+            return sum_of_smooth(self._error_terms, edges)
+        return float(self._error_terms(np.arange(first, last + 1, dtype=np.float64)).sum())
 
     @property
     def _counts(self) -> tuple[int, int]:
@@ -83,34 +83,34 @@ class ErrorByCount:
         return table.first + int(likely[0]), table.first + int(likely[-1])
 
     @cached_property
-    def _length(self) -> int:
+    def _panel_length(self) -> int:
         """Records in a panel: one if the noise is discrete or has a kink, so that no panel contains a kink."""
         errors = self.case.errors
         return 1 if errors.is_discrete or not errors.smooth_over else math.ceil(errors.spread / _PER_SPREAD)
 
     @cached_property
-    def _starts(self) -> Reals:
+    def _panel_starts(self) -> Reals:
         """Starts of the panels, in records from the count, shape (panels,)."""
         errors, farthest = self.case.errors, self.case.reach
-        steps = np.arange(0, math.ceil(farthest / self._length) + 1, dtype=np.float64) * self._length
+        steps = np.arange(0, math.ceil(farthest / self._panel_length) + 1, dtype=np.float64) * self._panel_length
         is_likely = errors.log_density(steps) >= errors.log_density(np.zeros(1)) - _DEPTH
         number = int(np.flatnonzero(is_likely)[-1]) + 1
-        return np.arange(-number, number + 1, dtype=np.float64) * self._length
+        return np.arange(-number, number + 1, dtype=np.float64) * self._panel_length
 
     @cached_property
-    def _offsets(self) -> Reals:
+    def _node_offsets(self) -> Reals:
         """Nodes of a panel, in records from its start, shape (nodes,)."""
-        return np.zeros(1) if self.case.errors.is_discrete else self._length * (1 + _NODES) / 2
+        return np.zeros(1) if self.case.errors.is_discrete else self._panel_length * (1 + _NODES) / 2
 
     @cached_property
-    def _densities(self) -> Reals:
+    def _node_densities(self) -> Reals:
         """Density of the noise at the nodes, or its probability if it is discrete, shape (panels, nodes)."""
-        return np.exp(self.case.errors.log_heights(self._starts[:, None] + self._offsets))
+        return np.exp(self.case.errors.log_heights(self._panel_starts[:, None] + self._node_offsets))
 
     @cached_property
     def _weights(self) -> Reals:
         """Weights of the nodes in the expectation over the noise, shape (panels, nodes)."""
-        return self._densities * (1.0 if self.case.errors.is_discrete else _WEIGHTS * (self._length / 2))
+        return self._node_densities * (1.0 if self.case.errors.is_discrete else _WEIGHTS * (self._panel_length / 2))
 
     @cached_property
     def _means(self) -> SmoothTable:
@@ -119,13 +119,13 @@ class ErrorByCount:
         counts, chances = self.case.counts, self.case.chances
         deviation = math.sqrt(chances @ (counts - chances @ counts / chances.sum()) ** 2)
         allowed = _EXACT * min(deviation, self.case.errors.spread)
-        below, farthest = np.append(0.0, np.cumsum(chances)), int(self._starts[-1])
+        below, farthest = np.append(0.0, np.cumsum(chances)), int(self._panel_starts[-1])
         ends = first - farthest, last + farthest
 
         def distances(integers: Reals) -> Reals:
-            answers = (integers[:, None] + self._offsets).ravel()
+            answers = (integers[:, None] + self._node_offsets).ravel()
             beyond = mean_beyond_floor(self.case.belief.around(answers)).reshape(integers.size, -1)
-            return beyond + np.floor(self._offsets)
+            return beyond + np.floor(self._node_offsets)
 
         def tolerance(start: int, stop: int) -> float:
             near = np.array([start - farthest, stop + farthest]) - self.case.truth.table.first
@@ -135,7 +135,7 @@ class ErrorByCount:
         runs = _RUNS if self.case.is_smooth else math.ceil((ends[1] - ends[0]) / (_RUN * self.case.errors.spread))
         return SmoothTable.between(distances, ends, runs, tolerance)
 
-    def _terms(self, counts: Reals) -> Reals:
+    def _error_terms(self, counts: Reals) -> Reals:
         """Return P[K = k]·E|k − e(k + Z)| for rising counts k."""
         table = self.case.truth.table
         step = max(1, _ENTRIES // self._weights.size)
@@ -144,20 +144,20 @@ class ErrorByCount:
 
     def _errors(self, counts: Reals) -> Reals:
         """Return E|k − e(k + Z)| for each count k."""
-        starts = counts[:, None] + self._starts
+        starts = counts[:, None] + self._panel_starts
         integers = np.arange(starts[0, 0], starts[-1, -1] + 1)
         if integers.size > starts.size:
             integers = np.unique(starts)
         places = np.searchsorted(integers, starts)
         table = self._means.at(integers)
-        distances = np.abs(table[places] + self._starts[:, None]).reshape(counts.size, -1)
+        distances = np.abs(table[places] + self._panel_starts[:, None]).reshape(counts.size, -1)
         integrals = distances @ self._weights.ravel()
         if not self.case.errors.is_discrete:
             at_start, at_end = (table @ (signs @ _TO_SERIES) for signs in _END_SIGNS)
-            is_split = (at_start[places] < -self._starts) & (at_end[places] > -self._starts)
+            is_split = (at_start[places] < -self._panel_starts) & (at_end[places] > -self._panel_starts)
             rows, panels = np.nonzero(is_split)
-            means = table[places[rows, panels]] + self._starts[panels, None]
-            split = self._split(means @ _TO_SERIES.T, self._starts[panels])
+            means = table[places[rows, panels]] + self._panel_starts[panels, None]
+            split = self._split(means @ _TO_SERIES.T, self._panel_starts[panels])
             np.add.at(integrals, rows, split - np.einsum("pn,pn->p", np.abs(means), self._weights[panels]))
         return np.asarray(integrals)
 
@@ -177,7 +177,7 @@ class ErrorByCount:
         for low, high in ((ends[0], passages), (passages, ends[1])):
             places = low[:, None] + (high - low)[:, None] * (1 + _NODES) / 2
             distances = np.abs(np.einsum("pns,ps->pn", legvander(places, _NODES.size - 1), series))
-            errors = starts[:, None] + self._length * (1 + places) / 2
+            errors = starts[:, None] + self._panel_length * (1 + places) / 2
             densities = np.exp(self.case.errors.log_heights(errors))
-            total += (distances * densities) @ _WEIGHTS * ((high - low) * self._length / 4)
+            total += (distances * densities) @ _WEIGHTS * ((high - low) * self._panel_length / 4)
         return np.asarray(total)

@@ -99,10 +99,10 @@ def case_of(population: Population, noise: SymmetricNoise, assumed: Population |
 
 def table_of(law: CountDistribution, size: int) -> CountTable:
     """Return the table of the counts whose probability is above e^−80 of the largest one."""
-    return _table(law, *_bulk(law, size))
+    return _table(law, *_bulk_of_counts(law, size))
 
 
-def _bulk(law: CountDistribution, size: int) -> tuple[int, int]:
+def _bulk_of_counts(law: CountDistribution, size: int) -> tuple[int, int]:
     """Return the first and the last count with a probability above e^−min(80, law.depth) of the largest one."""
     depth = min(DEPTH, law.depth)
     return bulk_end(law, depth, 0), bulk_end(law, depth, size)
@@ -126,7 +126,7 @@ def believed_table(assumed: Population, mechanism: Mechanism, span: tuple[float,
     """
     size = assumed.size
     ends = [assumed.law(mechanism.likelihood(answer, size)) for answer in span]
-    firsts, lasts = zip(*(_bulk(law, size) for law in ends), strict=True)
+    firsts, lasts = zip(*(_bulk_of_counts(law, size) for law in ends), strict=True)
     law = assumed.deep_law()
     if any(not np.isfinite(law.log_pmf(told.mode)) for told in ends):
         raise ValueError(
@@ -257,12 +257,12 @@ class WholeEstimate:
     @property
     def improvement(self) -> float:
         """Probability P[|K − estimate| < |K − Y|]."""
-        return self._mean(WholeEstimate._improvements)
+        return self._mean(WholeEstimate._improvement_given_counts)
 
     @property
     def tie(self) -> float:
         """Probability P[|K − estimate| = |K − Y|]."""
-        return self._mean(WholeEstimate._ties)
+        return self._mean(WholeEstimate._tie_given_counts)
 
     def _mean(self, metric: Callable[["WholeEstimate", Reals], Reals]) -> float:
         """Return the mean over the counts of a metric, which takes counts of shape (counts, 1)."""
@@ -275,12 +275,12 @@ class WholeEstimate:
         counts, reach = self.case.counts, self.case.reach
         row = 0
         while row < counts.size:
-            widest = self._near(counts[row] - reach, counts[row] + reach + _ROWS)
+            widest = self._steps_between(counts[row] - reach, counts[row] + reach + _ROWS)
             stop = min(counts.size, row + max(1, min(_ROWS, _ENTRIES // widest.values.size)))
-            yield slice(row, stop), self._near(counts[row] - reach, counts[stop - 1] + reach)
+            yield slice(row, stop), self._steps_between(counts[row] - reach, counts[stop - 1] + reach)
             row = stop
 
-    def _near(self, low: float, high: float) -> "WholeEstimate":
+    def _steps_between(self, low: float, high: float) -> "WholeEstimate":
         """Return the steps for answers from low to high."""
         first = int(np.searchsorted(self.starts, low))
         last = max(first, int(np.searchsorted(self.starts, high, side="right")))
@@ -305,7 +305,7 @@ class WholeEstimate:
         beyond = np.maximum(counts - self.values[-1], 0) + np.maximum(self.values[0] - counts, 0)
         return errors.sum(axis=1) + beyond[:, 0]
 
-    def _improvements(self, counts: Reals) -> Reals:
+    def _improvement_given_counts(self, counts: Reals) -> Reals:
         """Return P[|K − estimate| < |K − Y|] given each count.
 
         If the estimate e is below the answer Y, the condition is K < (e + Y)/2; if it is above, K > (e + Y)/2.
@@ -317,7 +317,7 @@ class WholeEstimate:
         chances += self.case.chances_between(counts, starts, np.minimum(stops, nearer))
         return chances.sum(axis=1)
 
-    def _ties(self, counts: Reals) -> Reals:
+    def _tie_given_counts(self, counts: Reals) -> Reals:
         """Return P[|K − estimate| = |K − Y|] given each count k.
 
         Then the answer is the estimate e or its mirror image 2k − e, which is counted only if it differs from e.

@@ -24,7 +24,7 @@ from noisycount.analysis.evaluation.estimates import (
 )
 from noisycount.analysis.evaluation.mean import MeanEstimate
 from noisycount.analysis.posterior.law import DEPTH, CountTable
-from noisycount.analysis.posterior.refine import Estimate, refined
+from noisycount.analysis.posterior.refine import Estimate, refine_array
 from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
 from noisycount.model.laws.count_law import TIE
@@ -35,7 +35,7 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise, require_log_concave
 from noisycount.model.populations.binomial import BetaBinomial, Binomial
 from noisycount.model.populations.population import Population
-from noisycount.model.searches import bracketed, root
+from noisycount.model.searches import bracket_root, root
 from noisycount.model.subsampling import DrawnPositives, Subsample
 from noisycount.validation import positive_number, require_instance, whole_number
 
@@ -115,15 +115,15 @@ def sampled_estimate(
         chances = noise.errors.between(errors, np.ones(1)).reshape(answers.size, positives.size)
         with np.errstate(divide="ignore"):
             logs = np.log(chances @ np.exp(logs))
-    joint = np.exp(logs + _padded(table, start, stop))
+    joint = np.exp(logs + _log_table(table, start, stop))
     possible = joint.sum(axis=1) > 0
-    log_joint = (logs + _padded(believed, start, stop))[possible]
+    log_joint = (logs + _log_table(believed, start, stop))[possible]
     scaled = answers[possible] * size / sample_size
     counts = np.arange(start, stop + 1, dtype=np.float64)
     estimates = _estimates(by, scaled, counts, log_joint, size)
-    if by == "mode" and noise is None:  # two counts often have equal weights; `refined` compares them exactly
-        estimates = refined(answers[possible], assumed or population, mechanism, "mode")
-    unsure = _deviations(counts, log_joint, estimates) * _EQUAL if by == "mean" else 0 * estimates
+    if by == "mode" and noise is None:  # two counts often have equal weights; `refine_array` compares them exactly
+        estimates = refine_array(answers[possible], assumed or population, mechanism, "mode")
+    unsure = _mean_absolute_deviations(counts, log_joint, estimates) * _EQUAL if by == "mean" else 0 * estimates
     return SampledEstimate(counts, joint[possible], scaled, estimates, unsure)
 
 
@@ -139,7 +139,7 @@ def _log_likelihoods(positives: Reals, counts: range, sample_size: int, size: in
     return np.array([law.log_pmf(positives) for law in laws]).T
 
 
-def _padded(table: CountTable, start: int, stop: int) -> Reals:
+def _log_table(table: CountTable, start: int, stop: int) -> Reals:
     """Return the log probabilities of the counts start..stop, −inf outside the table."""
     return np.pad(table.logs, (table.first - start, stop - table.last), constant_values=-np.inf)
 
@@ -172,7 +172,7 @@ def _estimates(by: str, scaled: Reals, counts: Reals, log_weights: Reals, size: 
     return counts[(below >= below[:, -1:] * (0.5 * (1 - TIE))).argmax(axis=1)]
 
 
-def _deviations(counts: Reals, log_joint: Reals, means: Reals) -> Reals:
+def _mean_absolute_deviations(counts: Reals, log_joint: Reals, means: Reals) -> Reals:
     """Return the mean absolute deviation of the count from its posterior mean, for each answer."""
     shares = np.exp(log_joint - log_joint.max(axis=1, keepdims=True))
     return (shares * np.abs(counts - means[:, None])).sum(axis=1) / shares.sum(axis=1)
@@ -368,7 +368,7 @@ def break_even_rates(
         raise ValueError(f'by must be "mean", "median" or "mode", got {by!r}')
     require_instance(population, Population, "population")
     size = whole_number(population.size, "the size of the population", smallest=1)
-    assumed = _assumed(size, deviation)
+    assumed = _population_of_rate(size, deviation)
     goal = mean_absolute_error(population, mechanism, "answer")
 
     @cache
@@ -377,7 +377,7 @@ def break_even_rates(
 
     law = population.law()
     true_rate, first_step = law.mean / size, math.hypot(law.deviation, goal) / size
-    lowest, highest = _ends(deviation)
+    lowest, highest = _rate_limits(deviation)
     if not lowest <= true_rate <= highest:
         raise ValueError(
             f"deviation must be below √(rate·(1 − rate)) = "
@@ -388,11 +388,11 @@ def break_even_rates(
             f"by must name an estimate that is better than the answer at the true rate "
             f"{true_rate:.6g}, which the posterior {by} is not: give another, or a deviation"
         )
-    below, above = (_crossing(excess, true_rate, end, first_step) for end in (lowest, highest))
+    below, above = (_find_sign_change(excess, true_rate, end, first_step) for end in (lowest, highest))
     return below, above
 
 
-def _assumed(size: int, deviation: float) -> Callable[[float], Population]:
+def _population_of_rate(size: int, deviation: float) -> Callable[[float], Population]:
     """Return the function from an assumed mean rate to the assumed population."""
     if deviation == 0:
         return lambda rate: Binomial(size, rate)
@@ -400,7 +400,7 @@ def _assumed(size: int, deviation: float) -> Callable[[float], Population]:
     return lambda rate: BetaBinomial.from_rate(size, rate, spread)
 
 
-def _ends(deviation: float) -> tuple[float, float]:
+def _rate_limits(deviation: float) -> tuple[float, float]:
     """Return the smallest and the largest mean rate that can be assumed.
 
     A beta distribution with mean `rate` has a deviation below √(rate·(1 − rate)). A margin of 1e-3 of deviation² is
@@ -412,7 +412,7 @@ def _ends(deviation: float) -> tuple[float, float]:
     return 0.5 - half, 0.5 + half
 
 
-def _crossing(excess: Callable[[float], float], inside: float, end: float, first_step: float) -> float:
+def _find_sign_change(excess: Callable[[float], float], inside: float, end: float, first_step: float) -> float:
     """Return the rate at which the excess changes sign, from negative at `inside` to positive; `end` if it does not.
 
     The excess grows about as the square of the distance from `inside`. The search is for that square, in which the
@@ -423,7 +423,7 @@ def _crossing(excess: Callable[[float], float], inside: float, end: float, first
     def excess_away(square: float) -> float:
         return excess(inside + side * math.sqrt(square) if square < farthest**2 else end)
 
-    bracket = bracketed(excess_away, 0.0, min(first_step, farthest) ** 2, (0.0, farthest**2))
+    bracket = bracket_root(excess_away, 0.0, min(first_step, farthest) ** 2, (0.0, farthest**2))
     if bracket.is_open:
         return end
     return inside + side * math.sqrt(root(excess_away, bracket, _PRECISION).low)

@@ -232,34 +232,34 @@ def _of_real_answers(case: Case) -> float:
     """Return the probability that the posterior mean is closer to the count than the answer, for continuous noise.
 
     Given K = k, the mean e is closer than the answer y if e < y and y > y_k, or if e > y and y < y_k. Here y_k is the
-    answer at which (e + y)/2 is k. The sign of e − y changes at the answers that `_meetings` returns.
+    answer at which (e + y)/2 is k. The sign of e − y changes at the answers that `_answers_equal_to_mean` returns.
     """
     counts, believed = case.counts, case.belief.table
     low, high = 2 * counts - believed.last, 2 * counts - believed.first
     turns = roots(lambda y: (mean_estimates(case, y) - counts) + (y - counts), low, high)[:, None]
-    meetings = _meetings(case)
+    meetings = _answers_equal_to_mean(case)
     starts, stops = meetings[::2], np.append(meetings[1::2], FAR)
     mirrored_starts, mirrored_stops = np.append(-FAR, meetings[1::2]), meetings[::2]
     total = 0.0
     for row in range(0, counts.size, _ROWS):
         rows = slice(row, row + _ROWS)
         some, turn = counts[rows, None], turns[rows]
-        here = _reached(case, counts[rows], starts, stops)
+        here = _runs_within_reach(case, counts[rows], starts, stops)
         chances = case.chances_between(some, np.maximum(starts[here], turn), stops[here]).sum(1)
-        here = _reached(case, counts[rows], mirrored_starts, mirrored_stops)
+        here = _runs_within_reach(case, counts[rows], mirrored_starts, mirrored_stops)
         nearer = np.minimum(mirrored_stops[here], turn)
         chances += case.chances_between(some, mirrored_starts[here], nearer).sum(1)
         total += float(case.chances[rows] @ chances)
     return total
 
 
-def _reached(case: Case, counts: Reals, starts: Reals, stops: Reals) -> slice:
+def _runs_within_reach(case: Case, counts: Reals, starts: Reals, stops: Reals) -> slice:
     """Return the slice of the runs of answers that the noise reaches from some rising counts."""
     first = np.searchsorted(stops, counts[0] - case.reach)
     return slice(int(first), int(np.searchsorted(starts, counts[-1] + case.reach, side="right")))
 
 
-def _meetings(case: Case) -> Reals:
+def _answers_equal_to_mean(case: Case) -> Reals:
     """Return the answers at which the sign of posterior mean minus answer changes, in rising order."""
 
     def excess(answers: Reals) -> Reals:
@@ -272,7 +272,7 @@ def _meetings(case: Case) -> Reals:
     inner = edges[:-1, None] + np.diff(edges)[:, None] * (np.arange(4) / 4)
     answers = np.append(inner.ravel(), ends[1])
     values = excess(answers)
-    touching = _touching(answers, values, excess)
+    touching = _answers_in_dips(answers, values, excess)
     if touching.size:
         answers = np.union1d(answers, touching)
         values = excess(answers)
@@ -281,7 +281,7 @@ def _meetings(case: Case) -> Reals:
     return roots(excess, answers[changes], answers[changes + 1])
 
 
-def _touching(answers: Reals, values: Reals, excess: Callable[[Reals], Reals]) -> Reals:
+def _answers_in_dips(answers: Reals, values: Reals, excess: Callable[[Reals], Reals]) -> Reals:
     """Return an answer in each dip of |excess| between neighbours of one sign, where the sign may change twice."""
     near = np.abs(values)
     alike = (values[:-2] >= 0) == (values[2:] >= 0)
@@ -321,7 +321,7 @@ def _of_whole_answers(case: Case) -> tuple[float, float]:
     tied = float(np.exp(everywhere).sum()) * case.density_scale
     nearest = np.round(middles)
     met = ~is_same & (np.abs(middles - nearest) <= allowed) & (nearest != answers)
-    tied += float(_joint(case, nearest[met], answers[met]).sum())
+    tied += float(_joint_probabilities(case, nearest[met], answers[met]).sum())
     return improved + float(case.chances @ beyond), tied
 
 
@@ -334,7 +334,7 @@ def _is_answer(sides: tuple[Side, Side]) -> NDArray[np.bool_]:
     return np.abs(share - rest) <= _EQUAL * (share + rest)
 
 
-def _joint(case: Case, counts: Reals, answers: Reals) -> Reals:
+def _joint_probabilities(case: Case, counts: Reals, answers: Reals) -> Reals:
     """Return P[K = k, Y = y] for counts k and answers y of one shape, without the counts outside the table."""
     table = case.truth.table
     inside = (counts >= table.first) & (counts <= table.last)

@@ -151,11 +151,11 @@ def sides_of(table: CountTable, errors: ErrorLaw, span: tuple[float, float]) -> 
     reach = errors.reach(_DEPTH)
     if errors.spread < _NARROWEST or reach > _FARTHEST or table.logs.size < _FEWEST:
         return SummedSides(table, errors, span)
-    series = _series(errors, math.ceil(reach) + 1)
+    series = _density_series(errors, math.ceil(reach) + 1)
     return SummedSides(table, errors, span) if series is None else CellSides(table, errors, span, *series)
 
 
-def _series(errors: ErrorLaw, reach: int) -> tuple[Reals, float] | None:
+def _density_series(errors: ErrorLaw, reach: int) -> tuple[Reals, float] | None:
     """Return the series of the density in the cells −reach − 1 … reach and its largest logarithm; None: it is rough."""
     cells = np.arange(-reach - 1, reach + 1, dtype=np.float64)
     if errors.is_discrete:

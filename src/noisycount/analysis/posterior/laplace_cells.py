@@ -50,11 +50,11 @@ class GeometricSides:
 
     def lower(self, answers: Reals, edges: Reals) -> Side:
         """Return the sums over the counts up to each edge, which is at most the answer."""
-        return self._beyond(self._from_first, edges - self.table.first, answers - edges)
+        return self._sums_beyond(self._from_first, edges - self.table.first, answers - edges)
 
     def upper(self, answers: Reals, edges: Reals) -> Side:
         """Return the sums over the counts from each edge on, which is at least the answer."""
-        return self._beyond(self._from_last, self.table.last - edges, edges - answers)
+        return self._sums_beyond(self._from_last, self.table.last - edges, edges - answers)
 
     def around(self, answers: Reals) -> tuple[Side, Side]:
         """Return the sums over the counts up to the floor of each answer, and over those from the next integer on."""
@@ -72,7 +72,7 @@ class GeometricSides:
         shares[~outside] = 1 - np.exp(below.logs - total[~outside])
         return shares
 
-    def _beyond(self, side: Side, places: Reals, gaps: Reals) -> Side:
+    def _sums_beyond(self, side: Side, places: Reals, gaps: Reals) -> Side:
         """Return the sums over the counts beyond some edges, from the side that was summed from an end of the table.
 
         Args:
@@ -98,14 +98,14 @@ class SummedSides:
     _ends: dict[int, tuple[int, int]] = field(init=False, repr=False, default_factory=dict)
 
     @cached_property
-    def _knots(self) -> Reals:
+    def _window_changes(self) -> Reals:
         """Answers between which the counts that matter are the same, in rising order."""
         low, high = np.floor(self.span[0]), np.ceil(self.span[1])
         bands = min(_MOST_BANDS, 2 + self.table.logs.size // _BAND)
         return np.unique(np.round(np.linspace(low, high, bands)))
 
     @cached_property
-    def _blocks(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Reals]:
+    def _blocks_of_64(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Reals]:
         """First index, last index, and largest log probability of each 64 counts."""
         firsts = np.arange(0, self.table.logs.size, _BAND)
         lasts = np.append(firsts[1:], self.table.logs.size) - 1
@@ -114,13 +114,13 @@ class SummedSides:
     def _columns(self, band: int) -> slice:
         """Return the indices of the counts that matter to the answers between the knots number band − 1 and band."""
         start = self._ends_at(band - 1)[0] if band else 0
-        return slice(start, self._ends_at(band)[1] if band < self._knots.size else self.table.logs.size)
+        return slice(start, self._ends_at(band)[1] if band < self._window_changes.size else self.table.logs.size)
 
     def _ends_at(self, place: int) -> tuple[int, int]:
         """Return the first index of the counts that matter to the answer at a knot, and the index after the last."""
         if place not in self._ends:
-            firsts, lasts, peaks = self._blocks
-            middle = self._knots[place] - self.table.first
+            firsts, lasts, peaks = self._blocks_of_64
+            middle = self._window_changes[place] - self.table.first
             near, far = np.clip(middle, firsts, lasts), np.where(2 * middle < firsts + lasts, lasts, firsts)
             least = (peaks + self.errors.log_density(middle - far)).max()
             matter = np.flatnonzero(peaks + self.errors.log_density(middle - near) >= least - DEPTH)
@@ -132,26 +132,26 @@ class SummedSides:
 
     def lower(self, answers: Reals, edges: Reals) -> Side:
         """Return the sums over the counts up to each edge."""
-        return self._sides(answers, edges)[0]
+        return self._both_sides(answers, edges)[0]
 
     def upper(self, answers: Reals, edges: Reals) -> Side:
         """Return the sums over the counts from each edge on."""
-        return self._sides(answers, edges - 1)[1]
+        return self._both_sides(answers, edges - 1)[1]
 
     def around(self, answers: Reals) -> tuple[Side, Side]:
         """Return the sums over the counts up to the floor of each answer, and over those from the next integer on."""
-        return self._sides(answers, np.floor(answers))
+        return self._both_sides(answers, np.floor(answers))
 
     def share_above(self, answers: Reals, edges: Reals) -> Reals:
         """Return P[K > edge | Y = answer] for each answer and its edge."""
-        below, above = self._sides(answers, edges)
+        below, above = self._both_sides(answers, edges)
         with np.errstate(over="ignore"):
             return 1 / (1 + np.exp(below.logs - above.logs))
 
-    def _sides(self, answers: Reals, edges: Reals) -> tuple[Side, Side]:
+    def _both_sides(self, answers: Reals, edges: Reals) -> tuple[Side, Side]:
         """Return the sums over the counts up to each edge, and over those from the next integer on."""
         found = np.empty((4, answers.size))
-        bands = np.searchsorted(self._knots, answers, side="right")
+        bands = np.searchsorted(self._window_changes, answers, side="right")
         order = np.argsort(bands, kind="stable")
         used, firsts = np.unique(bands[order], return_index=True)
         for band, rows in zip(used.tolist(), np.split(order, firsts[1:]), strict=False):
@@ -159,10 +159,10 @@ class SummedSides:
             step = max(1, _ENTRIES // max(1, columns.stop - columns.start))
             for begin in range(0, rows.size, step):
                 some = rows[begin : begin + step]
-                found[:, some] = self._summed(answers[some], edges[some], columns)
+                found[:, some] = self._side_sums(answers[some], edges[some], columns)
         return Side(found[0], found[1]), Side(found[2], found[3])
 
-    def _summed(self, answers: Reals, edges: Reals, columns: slice) -> Reals:
+    def _side_sums(self, answers: Reals, edges: Reals, columns: slice) -> Reals:
         """Return the logarithm and the mean distance of each side, shape (4, answers).
 
         A count of weight 0 follows the last one, so that the sums above an edge are never empty.
@@ -391,7 +391,7 @@ class WideCells:
         found = np.empty((3, integers.size))
         for cell in np.unique(cells).tolist():
             if cell not in fits:
-                fits[cell] = self._fitted(cell)
+                fits[cell] = self._fit_cell(cell)
             here = cells == cell
             middle, half = self._middle_and_half(cell)
             found[:, here] = np.polynomial.chebyshev.chebval((integers[here] - middle) / half, fits[cell])
@@ -402,7 +402,7 @@ class WideCells:
         start, stop = self.edges[cell : cell + 2]
         return float(start + stop) / 2, float(stop - start) / 2
 
-    def _fitted(self, cell: int) -> Reals:
+    def _fit_cell(self, cell: int) -> Reals:
         """Return the coefficients of the three polynomials of a cell, shape (points, 3)."""
         middle, half = self._middle_and_half(cell)
         integers = np.unique(np.round(middle + half * _NODES)).astype(int)

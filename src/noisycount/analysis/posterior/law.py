@@ -71,11 +71,11 @@ def up_to(law: CountDistribution, counts: ArrayLike) -> Reals:
     """Return P[K <= k] for each k, in the shape of the counts, to full relative precision; nan for nan."""
     low, high = law.support
     floors = np.floor(np.asarray(counts, dtype=np.float64))
-    chances = _evaluate(np.clip(floors, low, high), law, _one_up_to, _all_up_to)
+    chances = _evaluate_function(np.clip(floors, low, high), law, _one_up_to, _all_up_to)
     return np.where(floors < low, 0.0, chances)
 
 
-def above(law: CountDistribution, counts: ArrayLike) -> Reals:
+def probability_above(law: CountDistribution, counts: ArrayLike) -> Reals:
     """Return P[K > k] for each k, in the shape of the counts, to full relative precision; nan for nan."""
     floors = np.floor(np.asarray(counts, dtype=np.float64))
     chances = up_to(law.mirrored, -floors - 1)
@@ -87,12 +87,12 @@ def quantiles(law: CountDistribution, levels: ArrayLike) -> Reals:
 
     As in SciPy, level 0 gives the count below the smallest possible one, level 1 the largest.
     """
-    return _evaluate(_checked(levels), law, _one_quantile, _all_quantiles)
+    return _evaluate_function(_check_levels(levels), law, _one_quantile, _all_quantiles)
 
 
 def quantiles_from_above(law: CountDistribution, levels: ArrayLike) -> Reals:
     """Return the smallest k with P[K > k] <= level for each level, also if 1 − level rounds to 1."""
-    tails = _checked(levels)
+    tails = _check_levels(levels)
     highest = -quantiles(law.mirrored, tails)  # the largest k with P[K >= k] >= level
     is_reached = up_to(law.mirrored, -highest) <= tails * (1 + TIE)
     smallest: Reals = np.where(is_reached & (tails > 0), highest - 1, highest)
@@ -123,7 +123,7 @@ def shortest_interval(law: CountDistribution, level: float) -> tuple[int, int]:
     return start + best, start + int(ends[best]) - 1
 
 
-def _checked(levels: ArrayLike) -> Reals:
+def _check_levels(levels: ArrayLike) -> Reals:
     """Return the levels as an array. Raise ValueError if one is not in [0, 1]."""
     array = np.asarray(levels, dtype=np.float64)
     is_invalid = (array < 0) | (array > 1)
@@ -133,7 +133,7 @@ def _checked(levels: ArrayLike) -> Reals:
     return array
 
 
-def _evaluate(
+def _evaluate_function(
     arguments: Reals,
     law: CountDistribution,
     one: Callable[[CountDistribution, float], float],

@@ -1,6 +1,7 @@
 """Answers as arguments: numbers, releases, suppressed answers, or columns of pandas, Polars and Arrow.
 
-`observed` pairs answers about one count with their mechanisms; `values_and_mechanism` reads answers about many counts.
+`pair_with_mechanisms` pairs answers about one count with their mechanisms; `values_and_mechanism` reads answers about
+many counts.
 The libraries are not imported.
 """
 
@@ -123,7 +124,7 @@ class Published(Protocol):
 Answers = Answer | Published | Sequence[Answer | Published] | Reals
 
 
-def observed(
+def pair_with_mechanisms(
     answer: Answers, mechanism: Mechanism | Sequence[Mechanism] | None
 ) -> tuple[tuple[Answer, Mechanism], ...]:
     """Return pairs of answer and mechanism for one or several answers about one count.
@@ -135,7 +136,7 @@ def observed(
     plain: Any = answer.tolist() if isinstance(answer, np.ndarray) else answer
     answers = list(plain) if isinstance(plain, (list, tuple)) else [plain]
     if mechanism is None:
-        answers = _informative(answers)
+        answers = _drop_redundant_answers(answers)
         mechanisms = [_carried_mechanism(one) for one in answers]
     else:
         mechanisms = list(mechanism) if isinstance(mechanism, Sequence) else [mechanism]
@@ -149,7 +150,7 @@ def observed(
     return tuple(zip(values, mechanisms, strict=True))
 
 
-def _informative(answers: list[Any]) -> list[Any]:
+def _drop_redundant_answers(answers: list[Any]) -> list[Any]:
     """Drop answers that add no information: repeats, and answers that a more accurate top-up replaces."""
     replaced = {(one.dataset, key) for one in answers for key in getattr(one, "replaces", ())}
     remaining: dict[object, Any] = {}

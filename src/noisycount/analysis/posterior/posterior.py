@@ -10,9 +10,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisycount.analysis.posterior.law import above, quantiles, quantiles_from_above, up_to
-from noisycount.analysis.posterior.observed import Answer, Answers, likelihood, observed
-from noisycount.analysis.posterior.predictive import contradiction, farthest, is_expected, law_given, two_sided
+from noisycount.analysis.posterior.law import probability_above, quantiles, quantiles_from_above, up_to
+from noisycount.analysis.posterior.observed import Answer, Answers, likelihood, pair_with_mechanisms
+from noisycount.analysis.posterior.predictive import (
+    contradiction_warning,
+    farthest_answers,
+    is_expected,
+    law_given,
+    two_sided,
+)
 from noisycount.display.values import Charted
 from noisycount.frozen import frozen
 from noisycount.model.exact import Below
@@ -100,7 +106,7 @@ class Estimates:
 
     def sf(self, counts: ArrayLike) -> Reals:
         """Return P[K > k | Y] for each number k, to full relative precision."""
-        return above(self.law, counts)[()]
+        return probability_above(self.law, counts)[()]
 
     def ppf(self, levels: ArrayLike) -> Reals:
         """Return the smallest k with P[K <= k | Y] >= level, for each level.
@@ -163,7 +169,7 @@ class Posterior(Charted, Estimates):
         contradicts the assumed population.
         """
         prior = self.population.law()
-        smallest = min(two_sided(self.population, prior, *pair) for pair in farthest(self.observed))
+        smallest = min(two_sided(self.population, prior, *pair) for pair in farthest_answers(self.observed))
         return min(1.0, len(self.observed) * smallest)
 
     @cached_property
@@ -175,7 +181,7 @@ class Posterior(Charted, Estimates):
         ):
             return None
         mean = self.population.law().mean
-        text = contradiction(self.surprise, mean, len(self.observed), "under the assumed population")
+        text = contradiction_warning(self.surprise, mean, len(self.observed), "under the assumed population")
         return None if text is None else f"{text}: check the population and the noise"
 
     def _facts(self) -> dict[str, object]:
@@ -241,7 +247,7 @@ def posterior_of(
 ) -> Posterior:
     """Return the result of `posterior` without its warning, for callers that show a warning of their own."""
     require_instance(population, Population, "population")
-    pairs = observed(answer, mechanism)
+    pairs = pair_with_mechanisms(answer, mechanism)
     return Posterior(law_given(population, pairs), population, pairs)
 
 

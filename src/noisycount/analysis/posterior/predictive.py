@@ -36,20 +36,20 @@ def law_given(population: Population, observed: Observed) -> CountDistribution:
     that bound is below e^−60/(n + 1)² of the sum over W: then mean and variance change by less than e^−60.
     """
     likelihoods = Product(tuple(likelihood(answer, law, population.size) for answer, law in observed))
-    windowed = _windowed(population, observed, likelihoods)
+    windowed = _law_on_window(population, observed, likelihoods)
     return windowed or population.law(*likelihoods.factors)
 
 
-def _windowed(population: Population, observed: Observed, likelihoods: Product) -> WindowedLaw | None:
+def _law_on_window(population: Population, observed: Observed, likelihoods: Product) -> WindowedLaw | None:
     """Return the distribution as a table of a window, or None if that is slower or would leave out too much."""
     depth = _DEPTH + 2 * math.log(population.records + 1)
     if not likelihoods.is_log_concave or not is_cheap(population, observed):
         return None
-    limits = common(population.support, likelihoods.support)
-    ends = common(limits, _hull(observed, depth + _SPARE + math.log(population.records + 1)))
+    limits = common_range(population.support, likelihoods.support)
+    ends = common_range(limits, _count_range(observed, depth + _SPARE + math.log(population.records + 1)))
     if not 0 <= ends[1] - ends[0] <= _WIDEST:
         return None
-    table = _weighted(population, likelihoods, ends)
+    table = _table_on_window(population, likelihoods, ends)
     if table is None or _log_left_out(population, table, likelihoods, limits) > -depth:
         return None
     return WindowedLaw(table, -depth, limits, partial(population.law, *likelihoods.factors))
@@ -64,7 +64,7 @@ def is_cheap(population: Population, observed: Observed) -> bool:
     )
 
 
-def _hull(observed: Observed, depth: float) -> tuple[float, float]:
+def _count_range(observed: Observed, depth: float) -> tuple[float, float]:
     """Return the smallest and the largest count that may have an answer with added noise, except for e^−depth."""
     lowest, highest = math.inf, -math.inf
     for answer, law in observed:
@@ -75,12 +75,12 @@ def _hull(observed: Observed, depth: float) -> tuple[float, float]:
     return (lowest, highest) if lowest <= highest else (-math.inf, math.inf)
 
 
-def common(limits: tuple[float, float], ends: tuple[float, float]) -> tuple[int, int]:
+def common_range(limits: tuple[float, float], ends: tuple[float, float]) -> tuple[int, int]:
     """Return the first and the last whole number within both ranges."""
     return math.ceil(max(limits[0], ends[0])), math.floor(min(limits[1], ends[1]))
 
 
-def _weighted(population: Population, likelihoods: Product, ends: tuple[int, int]) -> TableLaw | None:
+def _table_on_window(population: Population, likelihoods: Product, ends: tuple[int, int]) -> TableLaw | None:
     """Return the distribution on a window, or None if the prior has no count there.
 
     A prior with a formula is expanded around the likeliest count, where rounding errors are smallest.
@@ -134,19 +134,19 @@ def two_sided(population: Population, prior: CountDistribution, answer: Answer, 
 
     Numerical error: 1e-11 relative, down to 1e-300.
     """
-    counted, noise = _counted(population, mechanism)
+    counted, noise = _counted_population(population, mechanism)
     if noise is not mechanism:
         return two_sided(counted, counted.law(), answer, noise)
     if isinstance(answer, Below):
-        return _beyond(population, prior, answer.last(mechanism), mechanism, upper=False)
-    is_upper = answer > _spread(population)[0]
-    chance = _beyond(population, prior, answer, mechanism, upper=is_upper)
+        return _tail_probability(population, prior, answer.last(mechanism), mechanism, upper=False)
+    is_upper = answer > _mean_and_deviation_bounds(population)[0]
+    chance = _tail_probability(population, prior, answer, mechanism, upper=is_upper)
     if chance >= _LIKELY:
-        chance = min(chance, _beyond(population, prior, answer, mechanism, upper=not is_upper))
+        chance = min(chance, _tail_probability(population, prior, answer, mechanism, upper=not is_upper))
     return min(1.0, 2 * chance)
 
 
-def _counted(population: Population, mechanism: Mechanism) -> tuple[Population, Mechanism]:
+def _counted_population(population: Population, mechanism: Mechanism) -> tuple[Population, Mechanism]:
     """Return the population and mechanism of an answer: those of the sample if its distribution is known."""
     if isinstance(mechanism, Subsample) and isinstance(population, Exchangeable):
         sample = population.sample(mechanism.sample_size)
@@ -155,16 +155,16 @@ def _counted(population: Population, mechanism: Mechanism) -> tuple[Population, 
     return population, mechanism
 
 
-def contradiction(surprise: float, expected: float, answers: int, known: str) -> str | None:
+def contradiction_warning(surprise: float, expected: float, answers: int, known: str) -> str | None:
     """Return a warning that answers contradict the expected count, or None if their surprise is not small."""
     if surprise >= SURPRISING:
         return None
     one = "an answer" if answers == 1 else "one of several answers"
     mean = signed(expected, 0 if expected >= 10 else 2)  # noqa: PLR2004  (two digits are enough)
-    return f"{one} this far from the {mean} expected has a probability of {_chance(surprise)} {known}"
+    return f"{one} this far from the {mean} expected has a probability of {_probability_text(surprise)} {known}"
 
 
-def _chance(probability: float) -> str:
+def _probability_text(probability: float) -> str:
     """Format a small probability with one digit."""
     if not probability:
         return "less than 1e-300"
@@ -173,7 +173,7 @@ def _chance(probability: float) -> str:
 
 
 @lru_cache(maxsize=16)
-def _spread(population: Population) -> tuple[float, float, float]:
+def _mean_and_deviation_bounds(population: Population) -> tuple[float, float, float]:
     """Return the mean of the count, and a lower and an upper bound of its standard deviation, in records.
 
     The lower bound allows for the rounding of formulas only.
@@ -194,8 +194,8 @@ def _usual_counts(population: Population) -> tuple[int, int]:
 
 def not_surprising_range(population: Population, mechanism: Mechanism) -> tuple[float, float]:
     """Return a range of answers without surprise; an empty range around the mean if none is known."""
-    population, mechanism = _counted(population, mechanism)
-    mean, _, deviation = _spread(population)
+    population, mechanism = _counted_population(population, mechanism)
+    mean, _, deviation = _mean_and_deviation_bounds(population)
     if not isinstance(mechanism, SymmetricNoise):
         share = mechanism.sample_size / max(1, population.size) if isinstance(mechanism, Subsample) else 1
         return math.nextafter(share * mean, math.inf), share * mean
@@ -210,10 +210,10 @@ def is_expected(population: Population, answer: float, mechanism: Mechanism) -> 
     P[Y >= y] >= P[K >= m]·P[Z >= y − m] for every number m, and P[Y <= y] likewise. Three bounds are tried: m is the
     possible count nearest to y; m = E[K] − σ, with P[K >= m] >= 1/2 by Cantelli's inequality; m is a quantile of K.
     """
-    population, mechanism = _counted(population, mechanism)
+    population, mechanism = _counted_population(population, mechanism)
     if not isinstance(mechanism, SymmetricNoise):
         return all(_is_likely(population, mechanism, answer, upper=upper) for upper in (False, True))
-    mean, _, deviation = _spread(population)
+    mean, _, deviation = _mean_and_deviation_bounds(population)
     low, high = population.support
     nearest, goal = min(max(answer, low), high), SURPRISING * (1 + _ROUNDING)
     tail = min(_smallest_tail(population, nearest, side) for side in (-1, 1))
@@ -231,7 +231,7 @@ def _smallest_tail(population: Population, count: float, side: int) -> float:
     For independent records it is 1 − Φ((m − E[K])/σ) − 0.56/σ, by the inequality of Berry and Esseen with the constant
     of Shevtsova (2010). A distribution with one mode has at least (w + 1)·min(P[m], P[m + w]) on m..m + w.
     """
-    mean, deviation, _ = _spread(population)
+    mean, deviation, _ = _mean_and_deviation_bounds(population)
     if population.are_independent and deviation > 0:
         return math.erfc(side * (count - mean) / deviation / math.sqrt(2)) / 2 - _BERRY_ESSEEN / deviation
     if isinstance(population, BetaBinomial) and population.is_log_concave and population.size <= _LARGEST_SIZE:
@@ -264,7 +264,7 @@ def _is_likely(population: Population, mechanism: Mechanism, answer: float, *, u
     )
 
 
-def farthest(observed: Iterable[tuple[Answer, Mechanism]]) -> Iterator[tuple[Answer, Mechanism]]:
+def farthest_answers(observed: Iterable[tuple[Answer, Mechanism]]) -> Iterator[tuple[Answer, Mechanism]]:
     """Yield the answers that can have the smallest `two_sided`: of each mechanism the smallest and the largest."""
     values = defaultdict[Mechanism, set[float]](set)
     for answer, mechanism in observed:
@@ -276,7 +276,7 @@ def farthest(observed: Iterable[tuple[Answer, Mechanism]]) -> Iterator[tuple[Ans
         yield from ((answer, mechanism) for answer in {min(answers), max(answers)})
 
 
-def _beyond(
+def _tail_probability(
     population: Population, prior: CountDistribution, answer: float, mechanism: Mechanism, *, upper: bool
 ) -> float:
     """Return P[Y >= answer] (upper) or P[Y <= answer] under the prior."""
@@ -297,7 +297,7 @@ def _summed_tail(
         return None
     reach = mechanism.errors.reach(_DEPTH)
     low, high = prior.support
-    first, last = common((low, high), (answer - reach, answer + reach))
+    first, last = common_range((low, high), (answer - reach, answer + reach))
     if not 0 <= last - first <= _WIDEST_PREDICTIVE:
         return None
     if upper and high - first <= _WIDEST_PREDICTIVE:

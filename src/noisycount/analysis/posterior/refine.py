@@ -136,15 +136,17 @@ def refine(
     checked_mechanism(law)
     column = column_in(values)
     asked = _as_reals(values if column is None else column.values)
-    extremes = _extremes(asked)
-    shaped = refined(asked.reshape(-1), population, law, by, extremes).reshape(asked.shape)
-    _warn(asked.reshape(-1), extremes, population, law)
+    extremes = _extreme_answers(asked)
+    shaped = refine_array(asked.reshape(-1), population, law, by, extremes).reshape(asked.shape)
+    _warn_of_contradiction(asked.reshape(-1), extremes, population, law)
     if column is not None:
         return cast("Contained", column.container(shaped))
     return float(shaped) if asked.ndim == 0 else shaped
 
 
-def _warn(answers: Reals, extremes: tuple[float, float], population: Population, mechanism: Mechanism) -> None:
+def _warn_of_contradiction(
+    answers: Reals, extremes: tuple[float, float], population: Population, mechanism: Mechanism
+) -> None:
     """Warn once if answers contradict the population, and state their number.
 
     The surprise rises with the rank of a low answer from below, and with the rank of a high answer from above. It is
@@ -215,7 +217,7 @@ def _as_reals(answers: ArrayLike) -> Reals:
     return asked
 
 
-def _extremes(answers: Reals) -> tuple[float, float]:
+def _extreme_answers(answers: Reals) -> tuple[float, float]:
     """Return the smallest and the largest answer, which must be finite; nan if there is none."""
     if not answers.size:
         return math.nan, math.nan
@@ -235,7 +237,7 @@ def _holds_numbers(given: NDArray[Any]) -> bool:
     return all(issubclass(kind, Real) and not issubclass(kind, bool) for kind in kinds)
 
 
-def refined(
+def refine_array(
     answers: Reals,
     population: Population,
     mechanism: Mechanism,
@@ -246,7 +248,7 @@ def refined(
 
     `extremes` are the smallest and the largest answer, if the caller knows them.
     """
-    lowest, highest = extremes or _extremes(answers)
+    lowest, highest = extremes or _extreme_answers(answers)
     if math.isnan(lowest):
         return answers.copy()
     _check_all(answers, [lowest, highest], population, mechanism)
@@ -328,7 +330,7 @@ def _means(answers: Reals, population: Population, mechanism: Mechanism) -> Real
         run = different[low:high]
         if run.size <= _FEW or not smooth:
             found[low:high] = [told(float(answer)).mean for answer in run]
-        elif (values := _interpolated(run, told)) is not None:
+        elif (values := _interpolated_means(run, told)) is not None:
             found[low:high] = values
         else:
             middle = (low + high) // 2
@@ -336,7 +338,7 @@ def _means(answers: Reals, population: Population, mechanism: Mechanism) -> Real
     return found[places]
 
 
-def _interpolated(run: Reals, told: Callable[[float], Posterior]) -> Reals | None:
+def _interpolated_means(run: Reals, told: Callable[[float], Posterior]) -> Reals | None:
     """Return the means on a run of rising answers from a polynomial; None if it is not exact enough.
 
     The nodes include both ends of the run. As means never fall, no mean between them can be far from theirs.

@@ -164,7 +164,7 @@ class BelowLargestLoss:
 
     def log_gain(self, answer: float) -> float:
         """Return the logarithm of P₊[Y >= y] − e^ε·P₋[Y >= y] before the deficit is subtracted."""
-        return self._log_gain(answer) - math.log(self._whole)
+        return self._log_gain(answer) - math.log(self._tail_divisor)
 
     def beyond(self, answer: float) -> Certified:
         """Return P₊[Y >= y] − e^ε·P₋[Y >= y], with an infinite error for ε >= λ.
@@ -180,17 +180,17 @@ class BelowLargestLoss:
         if max(log_gain, float(logs.max(initial=-math.inf))) > _LARGEST_EXPONENT:
             return Certified(0.0, math.inf)
         gain, weights = math.exp(log_gain), np.exp(logs)
-        lacks = weights * self._lacks(exponents[above])
+        lacks = weights * self._noise_deficit(exponents[above])
         offsets = points.offsets[above]
         values = self.excess.at(offsets)
         uncertainty = self.excess.uncertainty(offsets, lacks)
         uncertainty += self.rounding * 2 * float(lacks @ np.maximum(-values, 0.0))
         uncertainty += gain * self.uncertainty
         losses = float(lacks @ values)
-        whole = self._whole
+        whole = self._tail_divisor
         return difference(gain / whole, losses / whole, self.rounding, uncertainty / whole)
 
-    def _lacks(self, exponents: Reals) -> Reals:
+    def _noise_deficit(self, exponents: Reals) -> Reals:
         """Return the deficit of the noise at counts above the answer, as a share of the exponential there."""
         missing = -np.expm1(-exponents)
         if self.is_discrete:
@@ -198,7 +198,7 @@ class BelowLargestLoss:
         return missing**2
 
     @property
-    def _whole(self) -> float:
+    def _tail_divisor(self) -> float:
         """Divisor that turns the exponential into the tail probability of the noise."""
         return 1 + math.exp(-self.largest.rate) if self.is_discrete else 2.0
 
@@ -242,7 +242,7 @@ class Terms:
     _flat_scale: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        near = self._reached()
+        near = self._relevant_points()
         offsets, weights = self.points.offsets[near], self.points.weights[near]
         values = self.excess.at(offsets)
         products = weights * values
@@ -254,7 +254,7 @@ class Terms:
         if not is_nothing and weights.min() < _UNDERFLOWS:
             lost, (logs, highest) = weights < _UNDERFLOWS, self._logs
             products[lost] = np.sign(values[lost]) * np.exp(logs[lost] + highest)
-        flat_scale = self._scale_of_flat() if self._leader is None else 0
+        flat_scale = self._scale_of_flat() if self._sums_at_largest_loss is None else 0
         object.__setattr__(self, "_flat_scale", flat_scale)
 
     @cached_property
@@ -266,11 +266,11 @@ class Terms:
         return (logs - highest if highest > -math.inf else logs), highest
 
     @property
-    def _leader(self) -> BelowLargestLoss | None:
+    def _sums_at_largest_loss(self) -> BelowLargestLoss | None:
         """Sums next to the largest loss, if their log-odds are the most precise ones; otherwise None."""
         return self.below if self.below is not None and self.below.is_precise else None
 
-    def _reached(self) -> slice:
+    def _relevant_points(self) -> slice:
         """Return the slice of points whose terms matter for answers near `around`.
 
         The terms of the other points are below e^−60 of the sums.
@@ -299,12 +299,12 @@ class Terms:
     @property
     def is_summed_plainly(self) -> bool:
         """True if the log-odds are computed directly from the sums of the terms."""
-        return self._leader is None and not self._flat_scale
+        return self._sums_at_largest_loss is None and not self._flat_scale
 
     @property
     def slack(self) -> float:
         """Error of the log-odds, beyond rounding of their terms."""
-        return self._leader.uncertainty if self._leader is not None else 0.0
+        return self._sums_at_largest_loss.uncertainty if self._sums_at_largest_loss is not None else 0.0
 
     @property
     def reaches_all(self) -> bool:
@@ -328,8 +328,8 @@ class Terms:
 
         If the noise is flat over all counts, return the difference of the two sums on their scale instead.
         """
-        if self._leader is not None:
-            return self._leader.log_odds(answer)
+        if self._sums_at_largest_loss is not None:
+            return self._sums_at_largest_loss.log_odds(answer)
         if self._flat_scale:
             return self._relative_density(answer) / self._flat_scale
         if self._negative in (0, self._offsets.size):
@@ -383,7 +383,7 @@ class Terms:
 
     def beyond_with_gains(self, answer: float) -> tuple[Certified, float]:
         """Return P₊[Y >= answer] − e^ε·P₋[Y >= answer], and the sum of its positive terms in the direct formula."""
-        best, gains = self._plain(answer)
+        best, gains = self._direct_sum(answer)
         others = [self._from_threshold, *([] if self.below is None else [self.below.beyond])]
         for other in others:
             if best.error > _CANCELLED * self._rounding * best.value:
@@ -409,12 +409,12 @@ class Terms:
         if self._flat_scale:
             return -log_odds * self._flat_scale * self._most_between(answer, following)
         if log_odds >= -CLOSE and not self.slack:  # so close to 0 that the gains from `answer` on are a good bound
-            is_known = not math.isnan(gains) and self._leader is None
-            missed = -2 * log_odds * (gains if is_known else self._gains(answer))
+            is_known = not math.isnan(gains) and self._sums_at_largest_loss is None
+            missed = -2 * log_odds * (gains if is_known else self._positive_sum(answer))
             if missed <= most:
                 return missed
-        gains = self._gains(answer)
-        between = max(0.0, gains - self._gains(following))
+        gains = self._positive_sum(answer)
+        between = max(0.0, gains - self._positive_sum(following))
         missed = math.expm1(min(-log_odds, LARGEST_EPSILON)) * between if between else 0.0
         return missed + self.slack * gains
 
@@ -426,19 +426,19 @@ class Terms:
         beyond = float(self.errors.exceedance(np.array(start)))
         return min(beyond, highest * (stop - start)) if stop < math.inf else beyond
 
-    def _gains(self, answer: float) -> float:
+    def _positive_sum(self, answer: float) -> float:
         """Return the sum of the positive terms Q·w·S(answer − k), with S the tail probability of the noise."""
         if math.isinf(answer):
             return 0.0
-        if self._leader is not None:
-            return math.exp(min(self._leader.log_gain(answer), LARGEST_EPSILON))
+        if self._sums_at_largest_loss is not None:
+            return math.exp(min(self._sums_at_largest_loss.log_gain(answer), LARGEST_EPSILON))
         chances = self.errors.exceedance(answer - self._offsets[self._negative :])
         gains = float(self._values[self._negative :] @ chances)
         certain = slice(self._near.stop, None)
         values = np.maximum(self.excess.at(self.points.offsets[certain]), 0.0)
         return gains + float(self.points.weights[certain] @ values)
 
-    def _plain(self, answer: float) -> tuple[Certified, float]:
+    def _direct_sum(self, answer: float) -> tuple[Certified, float]:
         """Return Σ Q·w·S(answer − k) summed directly, and the sum of its positive terms; S is the tail of the noise."""
         errors = answer - self._offsets
         chances = self.errors.exceedance(errors)

@@ -40,7 +40,7 @@ class Certified:
         return cls(min(1.0, max(0.0, value)), error + _UNDERFLOW)
 
     @classmethod
-    def closer(cls, value: float, error: float, complement: "Certified | None") -> "Certified":
+    def more_precise(cls, value: float, error: float, complement: "Certified | None") -> "Certified":
         """Return a number in [0, 1], computed as 1 − complement if the complement has the smaller error."""
         if complement is None or complement.error >= error:
             return cls.probability(value, error)
@@ -116,7 +116,7 @@ def checked_epsilons(epsilon: ArrayLike) -> list[float]:
     return numbers.ravel().tolist()
 
 
-def shaped(values: Sequence[float], like: ArrayLike) -> float | Reals:
+def reshape_like(values: Sequence[float], like: ArrayLike) -> float | Reals:
     """Return the values in the shape of `like`: an array, or a float if `like` is a number."""
     shape = np.shape(like)
     return np.array(values).reshape(shape) if shape else values[0]
@@ -130,7 +130,7 @@ class Divergences(Protocol):
         ...
 
 
-def largest(curves: Iterable[Sequence[Bounded]]) -> list[Bounded]:
+def largest_bounds(curves: Iterable[Sequence[Bounded]]) -> list[Bounded]:
     """Return the bounds with the largest upper end at each ε."""
     return [
         max(at_one, key=lambda one: (one.below_1[1], one.upper)) if len(at_one) > 1 else at_one[0]
@@ -195,17 +195,17 @@ class MonotoneBounds:
         kept = {min(epsilon, self.largest) for epsilon in epsilons}
         asked = sorted(kept | {one for one in self.anchors if one < epsilons[-1]})
         plus, minus = self.divergences.directions(asked)
-        return self._fallen(epsilons, asked, plus), self._fallen(epsilons, asked, minus)
+        return self._bounds_between(epsilons, asked, plus), self._bounds_between(epsilons, asked, minus)
 
-    def _fallen(self, epsilons: list[float], asked: list[float], found: Sequence[Bounded]) -> list[Bounded]:
+    def _bounds_between(self, epsilons: list[float], asked: list[float], found: Sequence[Bounded]) -> list[Bounded]:
         """Return the bounds of one direction at each ε, from those at the computed ε."""
         known = [((one.lower, one.upper), one.below_1) for one in found]
-        bounds, below_1 = (_monotone(ends) for ends in zip(*known, strict=True))
+        bounds, below_1 = (_monotone_bounds(ends) for ends in zip(*known, strict=True))
         place = {epsilon: number for number, epsilon in enumerate(asked)}
         told: list[Bounded] = []
         for epsilon in epsilons:
             number = place[min(epsilon, self.largest)]
-            one, most = found[number], self._most(epsilon)
+            one, most = found[number], self._largest_delta(epsilon)
             is_falling = (bounds[number], below_1[number]) == known[number]
             if is_falling and bounds[number][1] <= most and below_1[number][1] <= most - 1 and epsilon <= self.largest:
                 told.append(one)
@@ -221,12 +221,12 @@ class MonotoneBounds:
                 told.append(Between(value, lower, upper, (least, largest)))
         return told
 
-    def _most(self, epsilon: float) -> float:
+    def _largest_delta(self, epsilon: float) -> float:
         """Return the largest δ that the price allows."""
         return 1.0 if self.price is None else pure_dp_delta(self.price, epsilon)
 
 
-def _monotone(bounds: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+def _monotone_bounds(bounds: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
     """Return the tightest bounds of a falling function, given bounds at ascending arguments."""
     uppers = accumulate((upper for _, upper in bounds), min)
     lowers = list(accumulate((lower for lower, _ in reversed(bounds)), max))[::-1]

@@ -41,12 +41,12 @@ class Clusters:
     below: float  # nats from the smallest value above 0 up to a typical value
 
     @classmethod
-    def nothing(cls, shape: tuple[int, int], slope: float, width: float, spread: float, *, with_moments: bool) -> Self:
+    def zero(cls, shape: tuple[int, int], slope: float, width: float, spread: float, *, with_moments: bool) -> Self:
         """Return the distributions of X = 0 in all cases.
 
         Args:
             shape: Number of cases, and of numbers X.
-            slope: Difference of ln X between neighbouring cases, for `halves` = 1 in `grown`.
+            slope: Difference of ln X between neighbouring cases, for `halves` = 1 in `scaled_by_case`.
             width: Approximate distance of the logarithms of neighbouring values.
             spread: Additional nats to be covered on both sides of a typical value.
             with_moments: True if moments are needed.
@@ -58,7 +58,7 @@ class Clusters:
         tables[:, :, 0, 0] = 1.0
         return cls(tables, np.zeros(shape[1]), slope, steps, below)
 
-    def mixed(self, chances: Reals) -> Self:
+    def mix_cases(self, chances: Reals) -> Self:
         """Return the distributions given a preceding case, from which the present case is drawn.
 
         Args:
@@ -68,7 +68,7 @@ class Clusters:
         return replace(self, tables=(chances @ flat).reshape(self.tables.shape))
 
     @property
-    def turned(self) -> Self:
+    def reversed_cases(self) -> Self:
         """The distributions with the cases in reverse order."""
         return replace(self, tables=self.tables[::-1])
 
@@ -77,7 +77,7 @@ class Clusters:
         one = slice(place, place + 1)
         return replace(self, tables=self.tables[:, one], starts=self.starts[one])
 
-    def grown(self, halves: int) -> Self:
+    def scaled_by_case(self, halves: int) -> Self:
         """Return the distributions of X·e^(slope·halves·(c − q/2)) in the cases c = 0, …, q.
 
         Values above the last one are lowered to it, values below the smallest one to 0.
@@ -90,18 +90,18 @@ class Clusters:
             factors[:, 0, 1, 0] = np.exp(np.minimum(_LARGEST, rise * (np.arange(cases) - cases // 2)))
             tables = tables * factors
             np.minimum(tables, _HIGHEST, out=tables)
-        cells = _moved(tables.shape, self.steps * halves)
+        cells = _shifted_indices(tables.shape, self.steps * halves)
         found = np.bincount(cells, tables.ravel(), tables.size).astype(np.float64, copy=False)
         starts = self.starts + rise * (cases // 2 - (cases - 1) / 2)
         return replace(self, tables=found.reshape(tables.shape), starts=starts)
 
-    def added(self, numbers: Reals, typical: Reals) -> Self:
+    def add_numbers(self, numbers: Reals, typical: Reals) -> Self:
         """Return the distributions of each X plus its entry of `numbers`, in clusters around e^typical."""
         starts = typical - self.below
         scales = np.exp(np.minimum(_LARGEST, self.starts - starts))[:, None]
         raised = (numbers * np.exp(np.minimum(_LARGEST, -starts)))[:, None]
         edges = self._edges
-        places, shares = _between(raised + scales * edges, edges, self.slope / self.steps)
+        places, shares = _position_between(raised + scales * edges, edges, self.slope / self.steps)
         tables = self.tables
         if tables.shape[2] > 1:
             tables = tables * np.stack([np.ones_like(scales), scales], axis=1)
@@ -113,27 +113,27 @@ class Clusters:
         low += np.bincount(cells + 1, parts.ravel(), tables.size)
         return replace(self, tables=low.reshape(tables.shape), starts=starts)
 
-    def minimum(self, other: Self, chances: Reals) -> tuple[float, float]:
+    def expected_minimum(self, other: Self, chances: Reals) -> tuple[float, float]:
         """Return bounds of E min(X, Z), where `chances` are the probabilities of the cases.
 
         Both objects have one number, and the same values. X and Z are independent given the case. Without moments the
         upper bound is infinite.
         """
-        most = self._most(other, chances) if self.tables.shape[2] > 1 else math.inf
+        most = self._upper_minimum(other, chances) if self.tables.shape[2] > 1 else math.inf
         unit = math.exp(self.starts[0])
-        return unit * self._least(other, chances), unit * most
+        return unit * self._lower_minimum(other, chances), unit * most
 
-    def _least(self, other: Self, chances: Reals) -> float:
+    def _lower_minimum(self, other: Self, chances: Reals) -> float:
         """Return the lower bound, from P[X >= x]·P[Z >= x] summed over the values, in units of e^start."""
-        both = _from(self.tables[:, 0, 0]) * _from(other.tables[:, 0, 0])
+        both = _sums_from(self.tables[:, 0, 0]) * _sums_from(other.tables[:, 0, 0])
         return float(chances @ (both[:, 1:] @ np.diff(self._edges)))
 
-    def _most(self, other: Self, chances: Reals) -> float:
+    def _upper_minimum(self, other: Self, chances: Reals) -> float:
         """Return the upper bound, from the cluster means: the lower one, or the smaller mean within one cluster."""
         masses, moments = self.tables[:, 0, 0], self.tables[:, 0, 1]
         others, other_moments = other.tables[:, 0, 0], other.tables[:, 0, 1]
         same = np.minimum(moments * others, other_moments * masses)
-        apart = moments * (_from(others) - others) + other_moments * (_from(masses) - masses)
+        apart = moments * (_sums_from(others) - others) + other_moments * (_sums_from(masses) - masses)
         return float(chances @ (same + apart).sum(axis=1))
 
     @property
@@ -150,7 +150,7 @@ def _rows(shape: tuple[int, ...]) -> NDArray[np.intp]:
 
 
 @lru_cache(maxsize=32)
-def _moved(shape: tuple[int, ...], columns: int) -> NDArray[np.intp]:
+def _shifted_indices(shape: tuple[int, ...], columns: int) -> NDArray[np.intp]:
     """Return the flat index to which each cell moves if case k shifts by k·`columns` from the middle case."""
     cases, values = shape[0], shape[-1]
     moves = columns * (np.arange(cases) - cases // 2)
@@ -159,7 +159,7 @@ def _moved(shape: tuple[int, ...], columns: int) -> NDArray[np.intp]:
     return (_rows(shape) + targets[:, None, None]).ravel()
 
 
-def _between(values: Reals, edges: Reals, step: float) -> tuple[NDArray[np.intp], Reals]:
+def _position_between(values: Reals, edges: Reals, step: float) -> tuple[NDArray[np.intp], Reals]:
     """Return the index of the last edge not above each value, and the share of the way to the next edge, 0 to 1."""
     with np.errstate(divide="ignore"):
         ranks = np.floor(np.log(values) / step) + 1
@@ -168,7 +168,7 @@ def _between(values: Reals, edges: Reals, step: float) -> tuple[NDArray[np.intp]
     return places, np.clip((values - low) / (high - low), 0.0, 1.0)
 
 
-def _from(masses: Reals) -> Reals:
+def _sums_from(masses: Reals) -> Reals:
     """Return the sum of the masses from each value on."""
     return np.cumsum(masses[:, ::-1], axis=1)[:, ::-1]
 
@@ -180,14 +180,14 @@ class Paths:
     masses: Reals  # probabilities, case after case
     values: Reals  # values of X, same shape
     sizes: tuple[int, ...]  # number of values of each case
-    slope: float  # difference of ln X between neighbouring cases, for `halves` = 1 in `grown`
+    slope: float  # difference of ln X between neighbouring cases, for `halves` = 1 in `scaled_by_case`
 
     @classmethod
-    def nothing(cls, cases: int, slope: float) -> Self:
+    def zero(cls, cases: int, slope: float) -> Self:
         """Return the distributions of X = 0 in all cases."""
         return cls(np.ones(cases), np.zeros(cases), (1,) * cases, slope)
 
-    def mixed(self, chances: Reals) -> Self:
+    def mix_cases(self, chances: Reals) -> Self:
         """Return the distributions given a preceding case, from which the present case is drawn.
 
         Args:
@@ -200,24 +200,24 @@ class Paths:
         return replace(self, masses=np.concatenate(masses), values=values, sizes=tuple(ends))
 
     @property
-    def turned(self) -> Self:
+    def reversed_cases(self) -> Self:
         """The distributions with the cases in reverse order."""
         return replace(self, masses=self.masses[::-1], values=self.values[::-1], sizes=self.sizes[::-1])
 
-    def grown(self, halves: int) -> Self:
+    def scaled_by_case(self, halves: int) -> Self:
         """Return the distributions of X·e^(slope·halves·(c − q/2)) in the cases c = 0, …, q."""
         logs = self.slope * halves * (self._cases - (len(self.sizes) - 1) / 2)
         values = self.values * np.exp(np.minimum(_LARGEST, logs))
         return replace(self, values=np.minimum(values, _HIGHEST))
 
-    def added(self, numbers: Reals, typical: Reals) -> Self:  # noqa: ARG002  (a list needs no typical value)
+    def add_numbers(self, numbers: Reals, typical: Reals) -> Self:  # noqa: ARG002  (a list needs no typical value)
         """Return the distributions of X plus a number, the only entry of `numbers`."""
         return replace(self, values=self.values + numbers)
 
-    def minimum(self, other: Self, chances: Reals) -> tuple[float, float]:
+    def expected_minimum(self, other: Self, chances: Reals) -> tuple[float, float]:
         """Return E min(X, Z) twice, as both bounds; X and Z are independent given a case with these chances."""
         pairs = zip(chances.tolist(), self._laws, other._laws, strict=True)
-        total = sum(chance * _minimum(*one, *two) for chance, one, two in pairs if chance > 0)
+        total = sum(chance * _expected_minimum(*one, *two) for chance, one, two in pairs if chance > 0)
         return total, total
 
     @property
@@ -232,7 +232,7 @@ class Paths:
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
 
-def _minimum(masses: Reals, values: Reals, others: Reals, other_values: Reals) -> float:
+def _expected_minimum(masses: Reals, values: Reals, others: Reals, other_values: Reals) -> float:
     """Return E min(X, Z) for two independent numbers with given masses and values."""
     order = np.argsort(other_values)
     others, other_values = others[order], other_values[order]

@@ -18,13 +18,13 @@ from noisycount.analysis.privacy.bounds import (
     Bounded,
     Divergences,
     MonotoneBounds,
-    largest,
+    largest_bounds,
 )
 from noisycount.analysis.privacy.geometric_answers import GeometricAnswers
 from noisycount.analysis.privacy.hockey_stick import hockey_sticks
 from noisycount.analysis.privacy.neighbour_pairs import has_independent_records, known_count_pair, neighbour_pairs
 from noisycount.analysis.privacy.pairs import Pair
-from noisycount.analysis.privacy.two_answers import Weighed, weighed, window
+from noisycount.analysis.privacy.two_answers import Weighed, weigh_counts, window
 from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
 from noisycount.model.laws.gamma import DIGITS, Reals, decimal_ratio
@@ -91,14 +91,14 @@ class OneAnswer:
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """Return δ₊ and δ₋, for each ε."""
-        plus = self._largest(self.pairs, epsilons)
+        plus = self._largest_of_pairs(self.pairs, epsilons)
         if self.pairs == (known_count_pair(),):  # its two counts may be exchanged
             return plus, plus
-        return plus, self._largest([pair.mirrored for pair in self.pairs], epsilons)
+        return plus, self._largest_of_pairs([pair.mirrored for pair in self.pairs], epsilons)
 
-    def _largest(self, pairs: Sequence[Pair], epsilons: list[float]) -> list[Bounded]:
+    def _largest_of_pairs(self, pairs: Sequence[Pair], epsilons: list[float]) -> list[Bounded]:
         """Return the largest δ of all pairs in their first direction, for each ε."""
-        return largest(hockey_sticks(pair, self.errors, epsilons) for pair in pairs)
+        return largest_bounds(hockey_sticks(pair, self.errors, epsilons) for pair in pairs)
 
 
 _LONGEST = 2**21  # largest number of values of a sum of answers
@@ -131,18 +131,18 @@ class GaussianAnswers:
         total = sum(self._weights)
         most = min(_WIDEST, max(1, (_LONGEST - 2 * self._reach) // (2 * total)))
         reach = window(self._closeness, most, _APART)
-        found = [weighed(pair, epsilons, reach) for pair in pairs]
-        return [[self._bounded(one) for one in each] for each in found]
+        found = [weigh_counts(pair, epsilons, reach) for pair in pairs]
+        return [[self._delta_bounds(one) for one in each] for each in found]
 
-    def _bounded(self, one: Weighed) -> Bounded:
+    def _delta_bounds(self, one: Weighed) -> Bounded:
         """Return δ₊ without noise less the part that T hides."""
         if not one.is_hidden:
             return one.known
-        hidden, error = self._hidden(one)
-        lower = one.least(hidden + error, self._closeness)
-        return Between.of_bounds(lower, one.most(hidden - error), _HALF_WAY)
+        hidden, error = self._hidden_part(one)
+        lower = one.lower_delta(hidden + error, self._closeness)
+        return Between.of_bounds(lower, one.upper_delta(hidden - error), _HALF_WAY)
 
-    def _hidden(self, one: Weighed) -> tuple[float, float]:
+    def _hidden_part(self, one: Weighed) -> tuple[float, float]:
         """Return Σ_T min(Σ_{k >= t} v_k·P[T | k], Σ_{k < t} −v_k·P[T | k]), with v the weights, and its error."""
         total = sum(self._weights)
         counts = one.above.size + one.below.size
@@ -210,7 +210,7 @@ class SingleAnswer:
 Answers = GaussianAnswers | GeometricAnswers | SingleAnswer
 
 
-def _alike(noises: Sequence[SymmetricNoise]) -> list[list[SymmetricNoise]]:
+def _group_alike(noises: Sequence[SymmetricNoise]) -> list[list[SymmetricNoise]]:
     """Return groups of noises that can be analysed together: discrete Gaussian noises, and Laplace noises of one scale.
 
     Every other noise is a group of its own.
@@ -236,15 +236,15 @@ def answer_groups(noises: Sequence[SymmetricNoise]) -> tuple[list[Answers], Answ
     a smaller scale and of independent noise. So n answers with the n-th smallest scale reveal at most what the n
     answers with the n smallest scales reveal.
     """
-    kinds = _alike(noises)
-    fewer = [answers for kind in kinds for answers in _together(kind)]
+    kinds = _group_alike(noises)
+    fewer = [answers for kind in kinds for answers in _combine_alike(kind)]
     if len(kinds) == len(fewer) == 1:
         return fewer, fewer[0]
     laplace = _of_rising_scales(noises)
     return [*fewer, *(_geometric(noise, place) for place, noise in enumerate(laplace, 1))], None
 
 
-def _together(alike: Sequence[SymmetricNoise]) -> list[Answers]:
+def _combine_alike(alike: Sequence[SymmetricNoise]) -> list[Answers]:
     """Return the answers with noises of one kind as one object, or one by one if that is not possible."""
     first = alike[0]
     if isinstance(first, Laplace | DiscreteLaplace):
@@ -340,4 +340,4 @@ class ComposedAnswers:
                 ]
                 for of_pair in zip(*lower, known, strict=True)
             ]
-        return largest(found[: len(self.pairs)]), largest(found[len(self.pairs) :])
+        return largest_bounds(found[: len(self.pairs)]), largest_bounds(found[len(self.pairs) :])

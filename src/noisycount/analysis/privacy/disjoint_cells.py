@@ -239,8 +239,8 @@ def delta_upper_one_count(count: OneCount, answers: Sequence[Answer], epsilons: 
     gives an upper bound too.
     """
     if len(answers) == 1:
-        return [one.upper for one in _sticks(count, answers[0], tuple(epsilons))]
-    most = _sticks(count, Exact(), tuple(epsilons))
+        return [one.upper for one in _hockey_sticks(count, answers[0], tuple(epsilons))]
+    most = _hockey_sticks(count, Exact(), tuple(epsilons))
     finer = [DiscreteLaplace(one.exact_scale) if isinstance(one, Laplace) else one for one in answers]
     if not all(isinstance(one, SymmetricNoise) and one.is_discrete for one in finer):
         return [one.upper for one in most]
@@ -253,7 +253,7 @@ def delta_lower_one_count(count: OneCount, answers: Sequence[Answer], epsilons: 
 
     The first answer alone, and answers in bins, reveal at most what both answers reveal.
     """
-    least = [one.lower for one in _sticks(count, answers[0], tuple(epsilons))]
+    least = [one.lower for one in _hockey_sticks(count, answers[0], tuple(epsilons))]
     if len(answers) == 1:
         return least
     found = [_of_two(count, answers, epsilon)[0] for epsilon in epsilons]
@@ -261,7 +261,7 @@ def delta_lower_one_count(count: OneCount, answers: Sequence[Answer], epsilons: 
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _sticks(count: OneCount, answer: Answer, epsilons: tuple[float, ...]) -> list[Certified]:
+def _hockey_sticks(count: OneCount, answer: Answer, epsilons: tuple[float, ...]) -> list[Certified]:
     """Return δ₊ of one answer. The cache serves both ends of a bracket, and tables with equal cells."""
     (pair,) = neighbour_pairs(answer, count.population)
     errors = None if isinstance(answer, Exact) else answer.errors
@@ -387,7 +387,7 @@ def _of_both(move: CellMove, epsilons: list[float]) -> list[float]:
 def _of_one_cell(move: CellMove, epsilons: list[float]) -> list[float]:
     """Return the lower bounds from the answer about one cell alone: the larger one of both cells, for each ε."""
     found = [
-        _sticks(OneCount(Binomial(move.size, cell.rate), is_second), cell.mechanism, tuple(epsilons))
+        _hockey_sticks(OneCount(Binomial(move.size, cell.rate), is_second), cell.mechanism, tuple(epsilons))
         for cell, is_second in ((move.first, False), (move.second, True))
         if cell.mechanism is not None
     ]

@@ -33,7 +33,7 @@ class PosteriorShifts:
     lows: Reals  # smallest excess in each bin; the largest one if the excess was multiplied by a negative number
     highs: Reals  # largest excess in each bin; the smallest one in that case
 
-    def times(self, slope: float) -> "PosteriorShifts":
+    def scaled_by(self, slope: float) -> "PosteriorShifts":
         """Return the distribution of the excess times a number. A negative number exchanges lows and highs."""
         return PosteriorShifts(self.masses, slope * self.means, slope * self.lows, slope * self.highs)
 
@@ -75,11 +75,11 @@ class SampledPart:
         means = (joint[kept] @ excess) / masses[kept]
         if table.edges is None or not isinstance(self.mechanism, SymmetricNoise):
             return PosteriorShifts(masses[kept], means, means, means)
-        ends = self._at(table.edges, low, high)
+        ends = self._surprise_at(table.edges, low, high)
         lows, highs = np.minimum(ends[:-1][kept], means), np.maximum(ends[1:][kept], means)
         return PosteriorShifts(masses[kept], means, lows, highs)
 
-    def _at(self, answers: Reals, low: int, high: int) -> Reals:
+    def _surprise_at(self, answers: Reals, low: int, high: int) -> Reals:
         """Return E[K | answer] − E[K] for single answers."""
         counts = np.arange(low, high + 1)
         logs = Binomial(self.size, self.rate).deep_law().log_pmf(counts)
@@ -115,7 +115,7 @@ def positive_part(terms: Sequence[PosteriorShifts], constant: float) -> tuple[fl
     mean of their bin. Each value is spread to its two neighbours on a grid. This changes the mean by at most √(Σ v)/2,
     where the v are the variances that the spreading adds.
     """
-    step = _step(terms)
+    step = _grid_step(terms)
     spread = [Gridded.from_masses(*term.spread(), step) for term in terms]
     most = _of_sum(spread, constant, step)
     binned = [Gridded.from_masses(term.means, term.masses, step) for term in terms]
@@ -126,7 +126,7 @@ def positive_part(terms: Sequence[PosteriorShifts], constant: float) -> tuple[fl
     return max(0.0, least - scale - lost), min(1.0, most + scale + lost)
 
 
-def _step(terms: Sequence[PosteriorShifts]) -> float:
+def _grid_step(terms: Sequence[PosteriorShifts]) -> float:
     """Return a grid step: a divisor of the median gap between values of the first term, or the finest step allowed."""
     whole = math.fsum(float(np.ptp(term.means)) for term in terms)
     first = np.diff(np.sort(terms[0].means))
@@ -208,13 +208,13 @@ def parts_curve(
         >>> round(curve.delta(0.01), 4)
         0.0375
     """
-    known, asked = _asked(population, questions, len(mechanisms))
+    known, asked = _atoms_and_questions(population, questions, len(mechanisms))
     parts = tuple(_parts(mechanisms, known, asked))
-    divergences = ToldParts(parts) if adaptive else SecretParts(parts, _patterns(known, asked))
+    divergences = ToldParts(parts) if adaptive else SecretParts(parts, _satisfiable_patterns(known, asked))
     return PrivacyCurve(tuple(mechanisms), known, asked, MonotoneBounds(divergences))
 
 
-def _asked(
+def _atoms_and_questions(
     population: Atoms | Binomial, questions: Iterable[Iterable[int]] | None, number: int
 ) -> tuple[Atoms, tuple[Question, ...]]:
     """Return the atoms, and the question about each part. Raise ValueError if the population has dependent records."""
@@ -256,7 +256,7 @@ def _parts(mechanisms: Sequence[Subsample], known: Atoms, asked: Sequence[Questi
             yield SampledPart(one.sample_size / known.size, one.sample_size, rate, noise)
 
 
-def _patterns(known: Atoms, asked: Sequence[Question]) -> tuple[Pattern, ...]:
+def _satisfiable_patterns(known: Atoms, asked: Sequence[Question]) -> tuple[Pattern, ...]:
     """Return the patterns of questions that a record can satisfy. Raise ValueError if there are too many."""
     patterns = tuple(known.patterns(asked))
     if len(patterns) > _MOST_PATTERNS:
@@ -308,11 +308,11 @@ class SecretParts:
         plus, minus = list[Bounded](), list[Bounded]()
         for epsilon, ceiling in zip(epsilons, ceilings, strict=True):
             for side, chosen in ((plus, [m for m in moves if m[0] > m[1]]), (minus, [m for m in moves if m[0] < m[1]])):
-                low, high = self._largest(chosen, surprises, epsilon)
+                low, high = self._largest_delta(chosen, surprises, epsilon)
                 side.append(Between.of_bounds(low, min(high, ceiling)))
         return plus, minus
 
-    def _largest(
+    def _largest_delta(
         self, moves: Sequence[tuple[Pattern, Pattern]], surprises: list[PosteriorShifts], epsilon: float
     ) -> tuple[float, float]:
         """Return the lower and the upper end of the largest δ of some changes of pattern."""
@@ -322,6 +322,6 @@ class SecretParts:
             if max(map(abs, slopes)) >= _STEEPEST:
                 bounds.append((0.0, 1.0))
                 continue
-            terms = [one.times(slope) for one, slope in zip(surprises, slopes, strict=True) if slope]
+            terms = [one.scaled_by(slope) for one, slope in zip(surprises, slopes, strict=True) if slope]
             bounds.append(positive_part(terms, -math.expm1(epsilon)))
         return max(low for low, _ in bounds), max(high for _, high in bounds)

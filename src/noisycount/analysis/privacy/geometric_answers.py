@@ -19,7 +19,7 @@ from noisycount.analysis.privacy.two_answers import (
     Weighed,
     hidden_by_count_pairs,
     hidden_by_two_answers,
-    weighed,
+    weigh_counts,
     window,
 )
 from noisycount.frozen import frozen
@@ -59,22 +59,22 @@ class Chain:
     is_centred: bool
     width: float  # approximate distance of neighbouring values of X, as logarithms
 
-    def hidden(self, windows: Sequence[Weighed], *, with_most: bool = True) -> list[tuple[float, float]]:
+    def hidden_parts(self, windows: Sequence[Weighed], *, with_most: bool = True) -> list[tuple[float, float]]:
         """Return bounds of Σ_y min(Σ_{k >= t} v_k·L_y(k), Σ_{k < t} −v_k·L_y(k)), t the threshold, for each window."""
         if self.answers == _TWO:
             return [hidden_by_two_answers(one, self.slope, self.steps, is_centred=self.is_centred) for one in windows]
         if all(self._has_few_paths(one) for one in windows):
-            return [self._listed(one) for one in windows]
+            return [self._hidden_by_enumeration(one) for one in windows]
         shape = self.answers + 1, 2 * len(windows)
         spread = _DEVIATIONS * self.slope * self.steps * math.sqrt(self.answers)
-        nothing = Clusters.nothing(shape, self.slope, self.width, spread, with_moments=with_most)
-        sides = _sides(windows)
+        nothing = Clusters.zero(shape, self.slope, self.width, spread, with_moments=with_most)
+        sides = _weights_above(windows)
         typical = self._typical(sides)
         typical[0] = np.repeat((typical[0, ::2] + typical[0, 1::2]) / 2, 2)
         laws = self._laws(nothing, sides, typical)
         beyond = self._other_side(laws)
         return [
-            self._bounds(one, *laws.at(place).minimum(beyond.at(place + 1), self._chances))
+            self._bounds(one, *laws.at(place).expected_minimum(beyond.at(place + 1), self._threshold_probabilities))
             for place, one in zip(range(0, 2 * len(windows), 2), windows, strict=True)
         ]
 
@@ -83,18 +83,18 @@ class Chain:
         places = max(one.above.size, one.below.size) * self.steps
         return math.comb(places + self.answers + 1, self.answers) <= _MOST_PATHS
 
-    def _listed(self, one: Weighed) -> tuple[float, float]:
+    def _hidden_by_enumeration(self, one: Weighed) -> tuple[float, float]:
         """Return bounds of the hidden part of one window from all sequences of numbers of answers."""
-        nothing, sides = Paths.nothing(self.answers + 1, self.slope), _sides([one])
+        nothing, sides = Paths.zero(self.answers + 1, self.slope), _weights_above([one])
         above, below = (self._laws(nothing, side[:, None], np.zeros((len(side), 1))) for side in sides.T)
-        return self._bounds(one, *above.minimum(self._other_side(below), self._chances))
+        return self._bounds(one, *above.expected_minimum(self._other_side(below), self._threshold_probabilities))
 
     def _other_side(self, laws: Law) -> Law:
         """Return the distributions given the numbers of answers on the other side of the threshold.
 
         Answers that are not beyond the threshold are on its other side or, if `is_centred`, on the threshold.
         """
-        return laws.mixed(self._thinned).turned if self.is_centred else laws.turned
+        return laws.mix_cases(self._thinning_matrix).reversed_cases if self.is_centred else laws.reversed_cases
 
     def _bounds(self, one: Weighed, least: float, most: float) -> tuple[float, float]:
         """Return bounds of the hidden part of a window, widened by the rounding error."""
@@ -112,12 +112,12 @@ class Chain:
         after the step, so that each factor depends on one number of answers.
         """
         halves = 2 if self.is_centred else 1  # halves of the ratio that depend on C_j alone
-        found = nothing.added(sides[-1], typical[-1])
+        found = nothing.add_numbers(sides[-1], typical[-1])
         for weights, logs in zip(sides[-2::-1], typical[-2::-1], strict=True):
-            found = (found if self.is_centred else found.grown(1)).mixed(self._thinned)
+            found = (found if self.is_centred else found.scaled_by_case(1)).mix_cases(self._thinning_matrix)
             for _ in range(self.steps - 1):
-                found = found.grown(2).mixed(self._thinned)
-            found = found.grown(halves).added(weights, logs)
+                found = found.scaled_by_case(2).mix_cases(self._thinning_matrix)
+            found = found.scaled_by_case(halves).add_numbers(weights, logs)
         return found
 
     def closeness(self, distances: Reals) -> Reals:
@@ -145,17 +145,17 @@ class Chain:
         return chance / (1 + chance) if self.is_centred else 0.5
 
     @property
-    def _thinned(self) -> Reals:
+    def _thinning_matrix(self) -> Reals:
         """Probabilities of C_{j + 1} given C_j, one row for each C_j."""
-        return _binomials(math.exp(-self.slope), self.answers)
+        return _binomial_table(math.exp(-self.slope), self.answers)
 
     @property
-    def _chances(self) -> Reals:
+    def _threshold_probabilities(self) -> Reals:
         """Probabilities of C_0 at the threshold."""
-        return _binomials(self._beyond, self.answers)[-1]
+        return _binomial_table(self._beyond, self.answers)[-1]
 
 
-def _sides(windows: Sequence[Weighed]) -> Reals:
+def _weights_above(windows: Sequence[Weighed]) -> Reals:
     """Return the weights from each threshold on, divided by the largest weight of the window.
 
     Shape (records, 2·windows): one column upwards from the threshold and one downwards for each window.
@@ -169,7 +169,7 @@ def _sides(windows: Sequence[Weighed]) -> Reals:
 
 
 @lru_cache(maxsize=16)
-def _binomials(rate: float, last: int) -> Reals:
+def _binomial_table(rate: float, last: int) -> Reals:
     """Return the probabilities of 0..last successes (columns) in 0..last trials (rows)."""
     numbers = np.arange(last + 1.0)
     logs = np.concatenate([[0.0], np.cumsum(np.log(numbers[1:]))])
@@ -224,12 +224,12 @@ class GeometricAnswers:
     def hockey_sticks(self, pairs: Sequence[Pair], epsilons: list[float]) -> list[list[Bounded]]:
         """Return δ in one direction, for each pair of distributions (outer list) and each ε (inner list)."""
         reach, near = (window(self._closeness, _WIDEST, apart) for apart in (_APART, _CLOSER))
-        found = [weighed(pair, epsilons, reach) for pair in pairs]
-        windows = [[self._shortened(one, near) for one in each] for each in found]
-        rows = [self._bounded(at_one) for at_one in zip(*windows, strict=True)]
+        found = [weigh_counts(pair, epsilons, reach) for pair in pairs]
+        windows = [[self._shorten_window(one, near) for one in each] for each in found]
+        rows = [self._delta_bounds(at_one) for at_one in zip(*windows, strict=True)]
         return [list(row) for row in zip(*rows, strict=True)]
 
-    def _shortened(self, one: Weighed, near: int) -> Weighed:
+    def _shorten_window(self, one: Weighed, near: int) -> Weighed:
         """Return a window without counts at its ends that change δ little."""
         if not one.is_hidden:
             return one
@@ -239,16 +239,16 @@ class GeometricAnswers:
         is_enough = few.missed(self._closeness) <= heavy.missed(self._closeness) + allowed
         return few if is_enough else heavy
 
-    def _bounded(self, windows: Sequence[Weighed]) -> list[Bounded]:
+    def _delta_bounds(self, windows: Sequence[Weighed]) -> list[Bounded]:
         """Return δ₊ for each of some windows at one ε."""
-        known = {place: self._known(one) for place, one in enumerate(windows)}
+        known = {place: self._delta_if_simple(one) for place, one in enumerate(windows)}
         open_ones = [place for place, one in known.items() if one is None]
         if open_ones:
-            found = self._found([windows[place] for place in open_ones])
+            found = self._delta_from_bounds([windows[place] for place in open_ones])
             known.update(zip(open_ones, found, strict=True))
         return [one for one in known.values() if one is not None]
 
-    def _known(self, one: Weighed) -> Bounded | None:
+    def _delta_if_simple(self, one: Weighed) -> Bounded | None:
         """Return δ₊ if the window is one-sided or noise hides next to nothing; else None, except for `_by_twos`."""
         if not one.is_hidden:
             return one.known
@@ -256,7 +256,7 @@ class GeometricAnswers:
             return Between.of_bounds(0.0, one.known.upper)
         hidden = one.hidden_at_most(self._closeness)
         if hidden <= _NOTHING * one.known.upper:
-            return Between.of_bounds(one.least(hidden, self._closeness), one.most(0.0), _SHARE)
+            return Between.of_bounds(one.lower_delta(hidden, self._closeness), one.upper_delta(0.0), _SHARE)
         return self._by_twos(one) if self.answers > _FEW else None
 
     def _by_twos(self, one: Weighed) -> Bounded | None:
@@ -271,19 +271,21 @@ class GeometricAnswers:
             least, _ = hidden_by_count_pairs(one, self.answers, seen.slope, steps, is_centred=True)
         if most - least > _GRID * one.known.upper:
             return None
-        return _between(one, least, most, seen)
+        return _delta_between(one, least, most, seen)
 
-    def _found(self, windows: Sequence[Weighed]) -> list[Bounded]:
+    def _delta_from_bounds(self, windows: Sequence[Weighed]) -> list[Bounded]:
         """Return δ₊ from its bounds: discrete noise on a grid from above, grid cells from below."""
         seen = self._chain(windows)
-        hidden = seen.hidden(windows)
+        hidden = seen.hidden_parts(windows)
         least = [low for low, _ in hidden]
         if self.answers > _MOST_ANSWERS:
             least = [0.0] * len(windows)
         elif not self.is_discrete:
-            told = replace(seen, is_centred=True).hidden(windows, with_most=False)
+            told = replace(seen, is_centred=True).hidden_parts(windows, with_most=False)
             least = [low for low, _ in told]
-        return [_between(one, low, most, seen) for one, low, (_, most) in zip(windows, least, hidden, strict=True)]
+        return [
+            _delta_between(one, low, most, seen) for one, low, (_, most) in zip(windows, least, hidden, strict=True)
+        ]
 
     def _chain(self, windows: Sequence[Weighed]) -> Chain:
         """Return the chain of the answers on a grid that is fine enough for some windows."""
@@ -313,7 +315,7 @@ class GeometricAnswers:
         return self.answers * (np.log1p(distances * growth) - distances * half)
 
 
-def _between(one: Weighed, least: float, most: float, seen: Chain) -> Bounded:
+def _delta_between(one: Weighed, least: float, most: float, seen: Chain) -> Bounded:
     """Return δ₊ if noise hides at least `least` and at most `most` of a window."""
-    lower = one.least(most, seen.closeness) - _ROUNDING
-    return Between.of_bounds(lower, one.most(least) + _ROUNDING, _SHARE)
+    lower = one.lower_delta(most, seen.closeness) - _ROUNDING
+    return Between.of_bounds(lower, one.upper_delta(least) + _ROUNDING, _SHARE)

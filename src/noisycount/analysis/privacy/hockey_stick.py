@@ -73,7 +73,7 @@ class NoisyPair:
                 values.append(at_once[one[0]])
                 continue
             threshold = self._threshold(one, forecast.expected(*one), common)
-            values.append(self._bounded(*one, None if threshold is None else self._supremum(threshold)))
+            values.append(self._with_error_bound(*one, None if threshold is None else self._supremum(threshold)))
             if threshold is not None:
                 forecast = forecast.after(*one, threshold.passage)
         return values
@@ -113,7 +113,7 @@ class NoisyPair:
         threshold = asked[-1][1].threshold
         if self.errors.smooth_over >= max(_SMOOTH, self.pair.base.deviation / _MOST_BLOCKS):
             beyond = threshold + _TILTED * self.pair.base.deviation
-            return self._mesh(None, beyond, self.errors.smooth_over), forecast
+            return self._make_mesh(None, beyond, self.errors.smooth_over), forecast
         if len(asked) == 1:
             return None, forecast
         ends = asked[0], asked[-1]
@@ -125,7 +125,7 @@ class NoisyPair:
             not 0 <= high - low <= max(WIDEST_MESH, _SHARE_OF_MESH * len(asked))
         ):  # nan or infinite if a threshold is beyond all answers
             return None, forecast
-        mesh = self._mesh((math.floor(low), math.ceil(high)), self._highest(high, asked[-1][1]))
+        mesh = self._make_mesh((math.floor(low), math.ceil(high)), self._highest_offset(high, asked[-1][1]))
         return mesh, forecast.after(*asked[0], first.passage)
 
     def _threshold(
@@ -135,14 +135,16 @@ class NoisyPair:
         epsilon, excess = asked
         around, step, slope = expected
         for again in range(_MOST_MESHES):
-            mesh = common or self._mesh((math.floor(around), math.ceil(around)), self._highest(around, excess))
+            mesh = common or self._make_mesh(
+                (math.floor(around), math.ceil(around)), self._highest_offset(around, excess)
+            )
             margin = self._margin * 4.0**again
             if common is not None and again == 0:
                 margin = min(_NEARBY, 16 * step + 1)
             below = self._below_largest_loss(asked, mesh)
             terms = Terms(self.pair, self.errors, epsilon, excess, mesh.points, around, margin, below)
             margin = math.inf if terms.reaches_all else margin
-            passage = self._passage(terms, self._search(around, step, slope, margin))
+            passage = self._find_sign_change(terms, self._make_search(around, step, slope, margin))
             away = abs(passage.answer - around)
             fits = common is not None or mesh.points.is_every_integer or away <= _NEARBY
             if math.isinf(away) or (fits and away <= margin):
@@ -150,7 +152,7 @@ class NoisyPair:
             around, step, slope = passage.answer, max(self.errors.spread, away) / 16, math.nan
         return None
 
-    def _bounded(self, epsilon: float, excess: Excess, found: Certified | None) -> Certified:
+    def _with_error_bound(self, epsilon: float, excess: Excess, found: Certified | None) -> Certified:
         """Return δ as computed, or 0 with the error bound P₊[K >= threshold] if that is far out and more precise.
 
         Far out, terms underflow and hide δ.
@@ -169,14 +171,14 @@ class NoisyPair:
             )
         return found
 
-    def _passage(self, terms: Terms, search: Search) -> SignChange:
+    def _find_sign_change(self, terms: Terms, search: Search) -> SignChange:
         """Return the answer at which the log-odds are 0."""
         if self.errors.is_discrete:
             return first_whole(terms.log_odds, search)
         if self.errors.is_geometric and terms.is_summed_plainly:
             place, slope = terms.place_between_counts(search.guess)
             if abs(place - search.guess) <= search.margin:
-                search = self._search(place, search.step, slope, search.margin)
+                search = self._make_search(place, search.step, slope, search.margin)
         return root(terms.log_odds, search)
 
     def _below_largest_loss(self, asked: EpsilonExcess, mesh: Mesh) -> BelowLargestLoss | None:
@@ -188,12 +190,12 @@ class NoisyPair:
         gap, is_discrete = largest.above(epsilon), self.errors.is_discrete
         return BelowLargestLoss(largest, gap, epsilon, excess, is_discrete, rounding)
 
-    def _mesh(self, fine: tuple[float, float] | None, highest: float, coarsest: float = math.inf) -> Mesh:
+    def _make_mesh(self, fine: tuple[float, float] | None, highest: float, coarsest: float = math.inf) -> Mesh:
         """Return a mesh of points for sums of functions that may have a kink between the two offsets `fine`."""
         points = self.pair.base.points(fine, highest, coarsest)
         return Mesh(points, self.pair, self.errors)
 
-    def _missed(self, threshold: Threshold, found: float, gains: float) -> float:
+    def _missed_gain(self, threshold: Threshold, found: float, gains: float) -> float:
         """Return a bound of the gain above `found` that the exact threshold can have, if `threshold` is inexact."""
         passage, terms = threshold.passage, threshold.terms
         is_discrete = self.errors.is_discrete
@@ -214,7 +216,7 @@ class NoisyPair:
     def _surely_below(self, terms: Terms, answer: float) -> float:
         """Return an answer, at or below the given one, with negative log-odds despite rounding."""
         step = 1.0
-        while answer > self._lowest and terms.log_odds(answer) >= -_ROUNDED:
+        while answer > self._lowest_answer and terms.log_odds(answer) >= -_ROUNDED:
             answer, step = answer - step, 2 * step
         return answer
 
@@ -237,21 +239,21 @@ class NoisyPair:
 
     def _beyond_limit(self, terms: Terms) -> Certified:
         """Return δ if no answer has a ratio of e^ε: 0, up to the errors of the ratios."""
-        if terms.below is not None and self._most(terms) == 0:
+        if terms.below is not None and self._largest_possible_delta(terms) == 0:
             return NOTHING
         missed = 0.0
         if self._is_flattening(terms.epsilon) and terms.log_odds(self._limit) >= -_UNDECIDED:
             missed = terms.missed(self._surely_below(terms, self._limit), -_ROUNDED, math.inf)
-        return Certified.probability(0.0, max(missed, self._most(terms)))
+        return Certified.probability(0.0, max(missed, self._largest_possible_delta(terms)))
 
-    def _most(self, terms: Terms) -> float:
+    def _largest_possible_delta(self, terms: Terms) -> float:
         """Return the largest δ that the errors of w and of the largest loss allow."""
         higher = terms.at_most()
         if higher.below is not None and higher.below.gap <= 0:
             return 0.0
         end = self.pair.base.support[1]
-        search = self._search(end, max(1.0, self.errors.spread))
-        answer = self._passage(higher, search).answer
+        search = self._make_search(end, max(1.0, self.errors.spread))
+        answer = self._find_sign_change(higher, search).answer
         if answer < math.inf:
             points = terms.points
             largest = terms.excess.largest_gain(points.offsets, points.weights)
@@ -271,7 +273,7 @@ class NoisyPair:
         return last if self.errors.is_geometric else last + self._reach
 
     @cached_property
-    def _lowest(self) -> float:
+    def _lowest_answer(self) -> float:
         """Answer below which the log-odds are constant, or below which answers have a probability below 1e-300."""
         first = self.pair.base.support[0]
         return first if self.errors.is_geometric else first - self._reach
@@ -281,7 +283,7 @@ class NoisyPair:
         """Error that the noise exceeds with a probability below 1e-300."""
         return min(self.errors.reach(_FAR_OUT), 2 * _FAR_OUT * self.errors.spread)
 
-    def _highest(self, answer: float, excess: Excess) -> float:
+    def _highest_offset(self, answer: float, excess: Excess) -> float:
         """Return the offset up to which sums reach.
 
         For noise with a finite ε and a shifted distribution it lies far beyond the threshold, as sums close to that ε
@@ -291,9 +293,9 @@ class NoisyPair:
         beyond = _TILTED * self.pair.base.deviation if tilted else 0.0
         return max(answer, excess.threshold) + beyond
 
-    def _search(self, guess: float, step: float, slope: float = math.nan, margin: float = math.inf) -> Search:
+    def _make_search(self, guess: float, step: float, slope: float = math.nan, margin: float = math.inf) -> Search:
         """Return a search between the answers beyond which the log-odds are constant."""
-        return Search(guess, step, self._limit, margin, self._lowest, slope)
+        return Search(guess, step, self._limit, margin, self._lowest_answer, slope)
 
     def _supremum(self, threshold: Threshold) -> Certified:
         """Return δ at a threshold: the supremum, with an error that covers an inexact threshold.
@@ -306,21 +308,21 @@ class NoisyPair:
             is_below = passage.answer < 0
             return (self._below_lowest if is_below else self._beyond_limit)(terms)
         found, gains = terms.beyond_with_gains(passage.answer)
-        missed = self._missed(threshold, found.value, gains)
+        missed = self._missed_gain(threshold, found.value, gains)
         if found.error > _TELLING * found.value:
             missed += found.error
         if self.errors.rounding:  # a noise without a closed form
             missed += _OF_SUMS * abs(found.value)
         found = Certified(found.value, found.error + missed)
         if found.error > _UNSURE * found.value:
-            most = self._most(terms) - found.value
+            most = self._largest_possible_delta(terms) - found.value
             found = Certified(found.value, max(found.error, most))
         if self.errors.is_discrete and abs(passage.at_next) < _UNDECIDED:
             found = self._without_tie(found, threshold)
-        rest = self._rest(threshold) if found.value > _LIKELY and not self.errors.rounding else None
-        return Certified.closer(found.value, found.error, rest)
+        rest = self._complement_of_delta(threshold) if found.value > _LIKELY and not self.errors.rounding else None
+        return Certified.more_precise(found.value, found.error, rest)
 
-    def _rest(self, threshold: Threshold) -> Certified:
+    def _complement_of_delta(self, threshold: Threshold) -> Certified:
         """Return 1 − δ, with an error that covers an inexact threshold.
 
         Between the threshold used and the exact one, the log-odds lie between 0 and their value at the threshold used.
@@ -403,12 +405,12 @@ def hockey_sticks(pair: Pair, errors: CertifiedErrorLaw | None, epsilons: list[f
         return threshold > far and pair.log_tail_bound(threshold) <= _NEGLIGIBLE
 
     known = possible[: first_true(is_negligible, 0, len(possible))]
-    found = _without_noise(pair, known) if errors is None else _noisy(pair, errors, known)
+    found = _without_noise(pair, known) if errors is None else _delta_with_noise(pair, errors, known)
     underflows = [Certified.probability(0.0, 0.0)] * (len(possible) - len(known))
-    return found + underflows + _nothing(pair, [one for _, one in asked[len(possible) :]])
+    return found + underflows + _zero_delta(pair, [one for _, one in asked[len(possible) :]])
 
 
-def _nothing(pair: Pair, excesses: list[Excess]) -> list[Certified]:
+def _zero_delta(pair: Pair, excesses: list[Excess]) -> list[Certified]:
     """Return δ if no count has a ratio of e^ε: 0, up to the errors of the ratios."""
     if not excesses:
         return []
@@ -418,7 +420,7 @@ def _nothing(pair: Pair, excesses: list[Excess]) -> list[Certified]:
     return [Certified.probability(0.0, gain) if gain else NOTHING for gain in gains]
 
 
-def _noisy(pair: Pair, errors: CertifiedErrorLaw, asked: list[EpsilonExcess]) -> list[Certified]:
+def _delta_with_noise(pair: Pair, errors: CertifiedErrorLaw, asked: list[EpsilonExcess]) -> list[Certified]:
     """Return δ with noise. For a pair that is a shift by one record it is 0 from the ε of the noise on."""
     bound = errors.steepest if pair.is_shift else None
     below = asked if bound is None else asked[: bisect_left(asked, bound, key=lambda one: Fraction(one[0]))]
@@ -448,5 +450,5 @@ def _without_noise(pair: Pair, asked: list[EpsilonExcess]) -> list[Certified]:
                 rest = _complement(pair, points, epsilon, 1 - chances, chances)
                 missed = excess.uncertainty(offsets[first_place:stop_place], weights[first_place:stop_place])
                 rest = Certified(rest.value, rest.error + missed)
-            values.append(Certified.closer(value, error, rest))
+            values.append(Certified.more_precise(value, error, rest))
     return values

@@ -1,6 +1,6 @@
 """Distribution of several noisy counts on a lattice of answers, with bounds for continuous noise.
 
-`kernel` puts the noise of one answer on a grid in two ways: rounded, which lowers δ, and split, which raises δ.
+`noise_on_grid` puts the noise of one answer on a grid in two ways: rounded, which lowers δ, and split, which raises δ.
 `Lattice` computes the distribution of all answers with either.
 """
 
@@ -62,7 +62,7 @@ def is_continuous(mechanism: Exact | SymmetricNoise) -> bool:
     return isinstance(mechanism, SymmetricNoise) and not mechanism.is_discrete
 
 
-def kernel(mechanism: Exact | SymmetricNoise, steps: int) -> Kernel:
+def noise_on_grid(mechanism: Exact | SymmetricNoise, steps: int) -> Kernel:
     """Return the noise of a mechanism on a grid with so many steps for each record."""
     if not isinstance(mechanism, SymmetricNoise):
         return Kernel(0, 1, np.ones(1), np.ones(1), 0.0, _HALF_WAY)
@@ -72,7 +72,7 @@ def kernel(mechanism: Exact | SymmetricNoise, steps: int) -> Kernel:
         return Kernel(reach, 1, law, law, 0.0, _HALF_WAY)
     grid = np.arange(-reach * steps, reach * steps + 1.0) / steps
     seen = mechanism.errors.between(grid - 0.5 / steps, np.full(grid.size, 1 / steps))
-    parts = [_told(one, grid, steps) for one in _parts(mechanism)]
+    parts = [_split_noise(one, grid, steps) for one in _parts(mechanism)]
     told = reduce(lambda one, other: np.convolve(one, other, "same"), [law for law, _, _ in parts])
     hidden = sum(variance for _, _, variance in parts)
     error = sum(error for _, error, _ in parts)
@@ -89,12 +89,12 @@ def _reach(noise: SymmetricNoise) -> int:
     return max(1, math.ceil(noise.error_with_tail(math.log(LOST))))
 
 
-def _told(noise: SymmetricNoise, grid: Reals, steps: int) -> tuple[Reals, float, float]:
+def _split_noise(noise: SymmetricNoise, grid: Reals, steps: int) -> tuple[Reals, float, float]:
     """Return the probabilities of D on the grid, the relative error, and the variance of R in steps²."""
     if isinstance(noise, Laplace):
         return _geometric(noise.scale * steps, grid * steps)
     if isinstance(noise, Gaussian):
-        return _blurred(noise.scale * steps, grid * steps)
+        return _split_gaussian(noise.scale * steps, grid * steps)
     raise ValueError(
         f"mechanism must be Laplace, Gaussian, discrete noise or none in a list of questions, got {noise!r}"
     )
@@ -111,7 +111,7 @@ def _geometric(scale: float, grid: Reals) -> tuple[Reals, float, float]:
     return law, 0.0, max(0.0, 2 * scale**2 - 2 * ratio / (1 - ratio) ** 2)
 
 
-def _blurred(scale: float, grid: Reals) -> tuple[Reals, float, float]:
+def _split_gaussian(scale: float, grid: Reals) -> tuple[Reals, float, float]:
     """Split Gaussian noise into discrete Gaussian noise D and Gaussian noise R, up to a relative error of 1.1e-8.
 
     With the variances σ₁² of D and τ² of R, the density of D + R is the Gaussian density of variance σ₁² + τ², times
@@ -194,7 +194,7 @@ class Lattice:
     @property
     def frequencies(self) -> int:
         """Number of frequencies that are kept."""
-        return math.prod(kept.size for kept in self._kept)
+        return math.prod(kept.size for kept in self._kept_frequencies)
 
     @cached_property
     def error(self) -> float:
@@ -206,62 +206,62 @@ class Lattice:
         """
         outside = 6 * LOST * len(self.kernels)
         levels = sum(math.log2(size) for size in self.shape)
-        roundings = _PER_RECORD * (self.records + 1) + _PER_LEVEL * levels + self._kept[0].size
-        length = math.sqrt(2 * float(np.sum(np.abs(self._power) ** 2)))
+        roundings = _PER_RECORD * (self.records + 1) + _PER_LEVEL * levels + self._kept_frequencies[0].size
+        length = math.sqrt(2 * float(np.sum(np.abs(self._transform_of_counts) ** 2)))
         return outside + _UNIT * roundings * length + _FAINT * math.sqrt(self.places)
 
     def _slabs(self, noises: Sequence[Reals]) -> Iterator[Reals]:
         """Yield slabs of the distribution of the counts with these noises, whose arrays begin at −reach."""
-        transform = self._power
+        transform = self._transform_of_counts
         for axis, noise in enumerate(noises):
             padded = np.zeros(self.shape[axis])
             padded[_BEYOND : _BEYOND + noise.size] = noise
-            factor = np.fft.fft(padded)[self._kept[axis]]
-            transform = transform * self._along(factor, axis)
+            factor = np.fft.fft(padded)[self._kept_frequencies[axis]]
+            transform = transform * self._broadcast_along(factor, axis)
         first, *others = self.shape
         rows = max(1, _SLAB // math.prod(others))
         if rows + 1 >= first:
-            yield self._inverse(transform, 0)
+            yield self._invert_axes(transform, 0)
             return
         for start in range(0, first - 1, rows):
             places = np.arange(start, min(first, start + rows + 1))
-            turns = np.exp(2j * np.pi * (np.outer(places, self._kept[0]) % first) / first) / first
-            yield self._inverse(np.tensordot(turns, transform, 1), 1)
+            turns = np.exp(2j * np.pi * (np.outer(places, self._kept_frequencies[0]) % first) / first) / first
+            yield self._invert_axes(np.tensordot(turns, transform, 1), 1)
 
-    def _inverse(self, rows: Complexes, start: int) -> Reals:
+    def _invert_axes(self, rows: Complexes, start: int) -> Reals:
         """Return the distribution from its transform, inverted along all axes from `start` on."""
         for axis in range(start, len(self.shape) - 1):
             whole = np.zeros((*rows.shape[:axis], self.shape[axis], *rows.shape[axis + 1 :]), complex)
-            whole[(slice(None),) * axis + (self._kept[axis],)] = rows
+            whole[(slice(None),) * axis + (self._kept_frequencies[axis],)] = rows
             rows = np.fft.ifft(whole, axis=axis)
         law: Reals = np.fft.irfft(rows, self.shape[-1])
         return np.maximum(law, 0.0, out=law)
 
     @cached_property
-    def _power(self) -> Complexes:
+    def _transform_of_counts(self) -> Complexes:
         """Fourier transform of the distribution of the counts, each shifted by its smallest value."""
-        turns = [self._turns(axis, 1) for axis in range(len(self.shape))]
+        turns = [self._phases(axis, 1) for axis in range(len(self.shape))]
         total = sum(
             rate * reduce(np.multiply, [one**bit for one, bit in zip(turns, pattern, strict=True)])
             for pattern, rate in self.rates.items()
         )
         power: Complexes = np.power(total, self.records)
         for axis, (low, _) in enumerate(self._spans):
-            power = power * self._turns(axis, -low)
+            power = power * self._phases(axis, -low)
         return power
 
-    def _turns(self, axis: int, count: int) -> Complexes:
+    def _phases(self, axis: int, count: int) -> Complexes:
         """Return e^(−iθ·count) for the kept frequencies θ of an axis."""
         size = self.shape[axis]
-        angles = (self._kept[axis] * count) % size
-        return self._along(np.exp(-2j * np.pi * angles / size), axis)
+        angles = (self._kept_frequencies[axis] * count) % size
+        return self._broadcast_along(np.exp(-2j * np.pi * angles / size), axis)
 
-    def _along(self, values: Complexes, axis: int) -> Complexes:
+    def _broadcast_along(self, values: Complexes, axis: int) -> Complexes:
         """Return a row of values as an array that broadcasts along an axis."""
         return values.reshape([-1 if one == axis else 1 for one in range(len(self.shape))])
 
     @cached_property
-    def _kept(self) -> list[NDArray[np.intp]]:
+    def _kept_frequencies(self) -> list[NDArray[np.intp]]:
         """Frequencies of each axis that are kept: from 0 on, and negative ones except on the last axis.
 
         Let p and p* be the rates of two patterns that differ in one count only. Then the transform of a record at the
@@ -293,12 +293,12 @@ class Lattice:
 
     @cached_property
     def _spans(self) -> list[tuple[int, int]]:
-        """Smallest and largest value of each count; see `span`."""
+        """Smallest and largest value of each count; see `count_span`."""
         rates = [
             math.fsum(rate for pattern, rate in self.rates.items() if pattern[axis])
             for axis in range(len(self.kernels))
         ]
-        return [span(self.records, min(1.0, rate)) for rate in rates]
+        return [count_span(self.records, min(1.0, rate)) for rate in rates]
 
 
 @frozen(eq=False, slots=False)
@@ -360,7 +360,7 @@ class CommonLattice(Lattice):
         return np.concatenate([np.zeros(_BEYOND), law])
 
 
-def span(records: int, rate: float) -> tuple[int, int]:
+def count_span(records: int, rate: float) -> tuple[int, int]:
     """Return the smallest and the largest count of independent records that is not negligible.
 
     The probability that is left out on each side is at most `LOST`, by Bernstein's inequality.

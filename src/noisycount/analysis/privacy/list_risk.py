@@ -10,7 +10,7 @@ from typing import overload
 
 from numpy.typing import ArrayLike
 
-from noisycount.analysis.privacy.bounds import MonotoneBounds, checked_epsilons, composed_epsilon, shaped
+from noisycount.analysis.privacy.bounds import MonotoneBounds, checked_epsilons, composed_epsilon, reshape_like
 from noisycount.analysis.privacy.disjoint_cells import RUNS, Cell, TableAnswers
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
 from noisycount.analysis.privacy.workload import BoundedWorkload, asked_questions, reduced_workload
@@ -64,7 +64,7 @@ class Groups:
         columns = zip(*patterns, strict=True)
         return known, tuple(frozenset(atom for atom, holds in enumerate(column) if holds) for column in columns)
 
-    def ceiling(self, epsilon: float, most_runs: int = RUNS) -> float:
+    def delta_upper_bound(self, epsilon: float, most_runs: int = RUNS) -> float:
         """Return an upper bound of δ for the exact counts of all large groups, from which all answers can be computed.
 
         Args:
@@ -166,7 +166,7 @@ class ListRisk(Shown):
         Raises:
             ValueError: If an ε is negative, infinite or no number.
         """
-        return _each(self._worst, epsilon)
+        return _at_each_epsilon(self._worst, epsilon)
 
     @overload
     def delta(self, epsilon: float) -> float: ...
@@ -181,7 +181,7 @@ class ListRisk(Shown):
         Raises:
             ValueError: As for `worst`.
         """
-        return _each(self._worst if self.given > 0 else self._rest, epsilon)
+        return _at_each_epsilon(self._worst if self.given > 0 else self._rest, epsilon)
 
     @overload
     def rest(self, epsilon: float) -> float: ...
@@ -196,7 +196,7 @@ class ListRisk(Shown):
         Raises:
             ValueError: As for `worst`.
         """
-        return _each(self._rest, epsilon)
+        return _at_each_epsilon(self._rest, epsilon)
 
     @overload
     def adaptive(self, epsilon: float) -> float: ...
@@ -214,7 +214,7 @@ class ListRisk(Shown):
         Raises:
             ValueError: As for `worst`.
         """
-        return _each(self._adaptive, epsilon)
+        return _at_each_epsilon(self._adaptive, epsilon)
 
     def _worst(self, epsilon: float) -> float:
         """Return `worst` for one ε."""
@@ -225,8 +225,8 @@ class ListRisk(Shown):
         groups = self._groups
         if len(groups.large) < 2:  # noqa: PLR2004  (one group is no choice)
             return 0.0
-        if groups.ceiling(epsilon, _FEW_RUNS) < _FAINT:
-            return min(groups.ceiling(epsilon), self._worst(epsilon))
+        if groups.delta_upper_bound(epsilon, _FEW_RUNS) < _FAINT:
+            return min(groups.delta_upper_bound(epsilon), self._worst(epsilon))
         size, chance = groups.unknown()
         population, questions = groups.population(size)
         try:
@@ -234,7 +234,7 @@ class ListRisk(Shown):
         except ValueError:  # the list is too long for `privacy_curve`
             lower, upper = 0.0, 1.0
         if upper > _CLOSE * lower:
-            upper = min(upper, groups.ceiling(epsilon))
+            upper = min(upper, groups.delta_upper_bound(epsilon))
         return min(1.0, upper + chance, self._worst(epsilon))
 
     def _bracket(self, population: Atoms, questions: tuple[Question, ...], epsilon: float) -> tuple[float, float]:
@@ -253,7 +253,7 @@ class ListRisk(Shown):
         )
         if atoms.given > 0:
             return self._worst(epsilon)
-        return min(atoms.ceiling(epsilon), self._worst(epsilon))
+        return min(atoms.delta_upper_bound(epsilon), self._worst(epsilon))
 
     @property
     def _groups(self) -> Groups:
@@ -274,6 +274,6 @@ class ListRisk(Shown):
         }
 
 
-def _each(of: Callable[[float], float], epsilon: ArrayLike) -> float | Reals:
+def _at_each_epsilon(of: Callable[[float], float], epsilon: ArrayLike) -> float | Reals:
     """Return the value of a function at each ε, in the shape of `epsilon`."""
-    return shaped([of(one) for one in checked_epsilons(epsilon)], epsilon)
+    return reshape_like([of(one) for one in checked_epsilons(epsilon)], epsilon)

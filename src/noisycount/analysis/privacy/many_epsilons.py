@@ -64,14 +64,14 @@ class TermRows:
 
     def __post_init__(self) -> None:
         points = self.mesh.points
-        starts, width = self._window()
+        starts, width = self._first_points_and_width()
         stops = np.minimum(starts + width, points.offsets.size)
         places = starts[:, None] + np.arange(width)
         is_point = places < points.offsets.size
         places = np.minimum(places, points.offsets.size - 1)
         offsets, weights = points.offsets[places], points.weights[places] * is_point
         values = excess_rows(self.excesses, offsets) * weights
-        gains, uncertainties = self._beyond(stops)
+        gains, uncertainties = self._sums_from_stop(stops)
         scales = np.abs(values).max(axis=1, keepdims=True)
         scales *= min(1.0, float(points.offsets[-1] - points.offsets[0]) / self.mesh.errors.spread)
         for name, value in (
@@ -84,7 +84,7 @@ class TermRows:
         ):
             object.__setattr__(self, name, value)
 
-    def _beyond(self, stops: Places) -> tuple[Reals, Reals]:
+    def _sums_from_stop(self, stops: Places) -> tuple[Reals, Reals]:
         """Return Σ Q·w over the points from the stop of each row on, nan if w is negative there, and its error."""
         points = self.mesh.points
         linear = [one for one in self.excesses if isinstance(one, LinearExcess)]
@@ -101,7 +101,7 @@ class TermRows:
             uncertainties[row] = excess.uncertainty(sure_offsets, sure_weights)
         return gains, uncertainties
 
-    def _window(self) -> tuple[Places, int]:
+    def _first_points_and_width(self) -> tuple[Places, int]:
         """Return the first point of each row, and the number of points that the noise reaches in some row."""
         points, errors = self.mesh.points, self.mesh.errors
         offsets, logs = points.offsets, points.log_weights
@@ -255,7 +255,7 @@ def certified_rows(
             results += [None] * epsilons.size
             continue
         rows = TermRows(mesh, epsilons, excesses, starts, margin, is_flat, table)
-        solve = _first_integers if mesh.errors.is_discrete else _roots
+        solve = _first_integers if mesh.errors.is_discrete else _secant_roots
         answers, log_odds = solve(rows, np.interp(epsilons, places, slopes))
         is_found = np.isfinite(answers) & (np.abs(answers - starts) <= margin)
         found = rows.deltas(np.where(is_found, answers, starts), log_odds, slack)
@@ -270,7 +270,7 @@ def _is_flat(mesh: Mesh, guesses: Reals) -> bool:
     return bool((densities.max(axis=0) - densities.min(axis=0) < _FLAT).all())
 
 
-def _roots(rows: TermRows, slopes: Reals) -> tuple[Reals, Reals]:
+def _secant_roots(rows: TermRows, slopes: Reals) -> tuple[Reals, Reals]:
     """Return an answer of each row with log-odds just below 0, and these, by the secant method; nan if not found.
 
     Args:

@@ -45,7 +45,7 @@ def shifted_pair(others: CountDistribution) -> tuple[TablePair, int]:
     first, logs = _table(others)
     logs = logs - logs.max()
     logs = logs - math.log(float(np.exp(logs).sum()))
-    more, same = _moved(logs)
+    more, same = _moved_log_probabilities(logs)
     return _drawn_or_not(first, (more, same, same), Fraction(1), others.rounding), others.mode
 
 
@@ -58,7 +58,7 @@ def sampled_shift_pair(population: Binomial, share: Fraction) -> tuple[TablePair
     """
     others, rate = population.law(), population.rate
     first, logs = _table(others)
-    more, same = _moved(logs)
+    more, same = _moved_log_probabilities(logs)
     with np.errstate(divide="ignore"):
         another = np.logaddexp(more + np.log(rate), same + math.log1p(-rate))
     pair = _drawn_or_not(first, (more, same, another), share, others.rounding)
@@ -92,7 +92,7 @@ def _table(law: CountDistribution) -> tuple[float, Reals]:
     return float(low - law.mode), law.log_pmf(np.arange(low, high + 1))
 
 
-def _moved(logs: Reals) -> tuple[Reals, Reals]:
+def _moved_log_probabilities(logs: Reals) -> tuple[Reals, Reals]:
     """Return the log-probabilities with one more positive record, and with one more negative record."""
     nothing = np.full(1, -np.inf)
     return np.concatenate([nothing, logs]), np.concatenate([logs, nothing])
@@ -148,7 +148,7 @@ class Sampling:
             self._mixture(points, law, self.size - 1, taken)[0] for taken in (self.sample_size - 1, self.sample_size)
         )
         with np.errstate(divide="ignore"):
-            more, same = _moved(np.log(drawn))
+            more, same = _moved_log_probabilities(np.log(drawn))
             rest = np.log(without)
         held = np.flatnonzero(np.maximum(np.maximum(more, same), rest) > -np.inf)
         part = slice(held[0], held[-1] + 1)
@@ -216,7 +216,7 @@ def _mixture(counts: Reals, weights: Reals, size: int, sample_size: int) -> Real
     step = max(1, _CHUNK // (2 * reach + 1))
     for start in range(0, counts.size, step):
         part = slice(start, start + step)
-        firsts, chances = _drawn(counts[part], size, sample_size, reach)
+        firsts, chances = _hypergeometric_rows(counts[part], size, sample_size, reach)
         places = np.flatnonzero(np.diff(firsts, prepend=-1))  # runs of counts whose tables begin at the same s
         for begin, stop in pairwise([*places.tolist(), firsts.size]):
             first = int(firsts[begin])
@@ -225,7 +225,7 @@ def _mixture(counts: Reals, weights: Reals, size: int, sample_size: int) -> Real
     return laws
 
 
-def _drawn(counts: Reals, size: int, sample_size: int, reach: int) -> tuple[NDArray[np.int64], Reals]:
+def _hypergeometric_rows(counts: Reals, size: int, sample_size: int, reach: int) -> tuple[NDArray[np.int64], Reals]:
     """Return the hypergeometric distributions of the positives in a sample, a row for each count k.
 
     The first array holds the number of positives at which each row begins.
@@ -365,7 +365,7 @@ def neighbour_pairs(mechanism: Mechanism, population: Population | None) -> list
     if population is None:
         return [known_count_pair()]
     require_instance(population, Population, "population")
-    pairs = [_pair(one, population.size, sample_size) for one in population.worst_neighbours()]
+    pairs = [_pair_of_neighbours(one, population.size, sample_size) for one in population.worst_neighbours()]
     return list(dict.fromkeys(pairs))
 
 
@@ -375,7 +375,7 @@ def has_independent_records(population: Population) -> bool:
     return not any(isinstance(one, ExchangeableNeighbours) and not one.population.are_independent for one in kinds)
 
 
-def _pair(neighbours: Neighbours, size: int, sample_size: int | None) -> Pair:
+def _pair_of_neighbours(neighbours: Neighbours, size: int, sample_size: int | None) -> Pair:
     """Return the pair for one kind of record."""
     match neighbours:
         case ExchangeableNeighbours():

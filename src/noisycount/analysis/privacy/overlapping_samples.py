@@ -49,20 +49,22 @@ class HeldSamples:
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """Return δ₊ and δ₋ for each ε."""
-        found: list[Bounded] = [Between.of_bounds(self._least(epsilon), self._most(epsilon)) for epsilon in epsilons]
+        found: list[Bounded] = [
+            Between.of_bounds(self._lower_bound(epsilon), self._upper_bound(epsilon)) for epsilon in epsilons
+        ]
         return found, found
 
-    def _least(self, epsilon: float) -> float:
+    def _lower_bound(self, epsilon: float) -> float:
         """Return the largest lower bound of a single sample."""
-        return max(curve.bracket(epsilon)[0] for curve in self._alone)
+        return max(curve.bracket(epsilon)[0] for curve in self._curves_of_samples)
 
-    def _most(self, epsilon: float) -> float:
+    def _upper_bound(self, epsilon: float) -> float:
         """Return the mean of the worst cases over the sets of samples that hold the record."""
         parts = [chance * (1.0 if curve is None else curve.bracket(epsilon)[1]) for chance, curve in self._sets]
         return min(1.0, math.fsum(parts) * (1 + _ROUNDING))
 
     @cached_property
-    def _alone(self) -> list[PrivacyCurve]:
+    def _curves_of_samples(self) -> list[PrivacyCurve]:
         """Privacy curve of each sample by itself."""
         return [
             privacy_curve(one, Binomial(self.size, rate)) for one, rate in zip(self.samples, self.rates, strict=True)
@@ -82,7 +84,11 @@ class HeldSamples:
                 f"mechanisms must be so few that at most {_MOST_SETS} sets of them differ, got "
                 f"{ways}: use fewer samples, or equal ones"
             )
-        return [(chance, _curve(held)) for chance, held in _drawn(list(kinds.items()), self.size) if held]
+        return [
+            (chance, _worst_case_curve(held))
+            for chance, held in _sets_of_samples(list(kinds.items()), self.size)
+            if held
+        ]
 
 
 def _kind(sample: Subsample) -> tuple[int, SymmetricNoise | None]:
@@ -90,7 +96,7 @@ def _kind(sample: Subsample) -> tuple[int, SymmetricNoise | None]:
     return sample.sample_size, sample.noise if isinstance(sample.noise, SymmetricNoise) else None
 
 
-def _drawn(
+def _sets_of_samples(
     kinds: Sequence[tuple[tuple[int, SymmetricNoise | None], int]], size: int
 ) -> Iterator[tuple[float, list[SymmetricNoise | None]]]:
     """Yield, for each set of samples that may hold a record, its probability and the noises of its samples."""
@@ -104,7 +110,7 @@ def _drawn(
         yield chance, held
 
 
-def _curve(held: Sequence[SymmetricNoise | None]) -> PrivacyCurve | None:
+def _worst_case_curve(held: Sequence[SymmetricNoise | None]) -> PrivacyCurve | None:
     """Return the worst case of answers with these noises; None if one has no noise."""
     noises = [noise for noise in held if noise is not None]
     return privacy_curve(noises, None) if len(noises) == len(held) else None
@@ -207,7 +213,7 @@ def _of_two(samples: Sequence[Subsample], population: Binomial, epsilons: list[f
         return [0.0] * len(epsilons)
     largest = sorted(short, key=lambda one: one.sample_size)[-2:]
     counts = np.arange(low, high + 2)
-    known = {one: _sampled(one, counts, population.size) for one in set(largest)}
+    known = {one: _answer_table_of_sample(one, counts, population.size) for one in set(largest)}
     first, second = known[largest[0]], known[largest[-1]]
     if len(largest) == 1:
         second = AnswerTable(np.ones((1, len(counts))), 0.0)
@@ -216,7 +222,9 @@ def _of_two(samples: Sequence[Subsample], population: Binomial, epsilons: list[f
     return [two_answers_bounds((first, second), *laws, epsilon)[0] for epsilon in epsilons]
 
 
-def _sampled(sample: Subsample, counts: np.ndarray[tuple[int], np.dtype[np.int64]], size: int) -> AnswerTable:
+def _answer_table_of_sample(
+    sample: Subsample, counts: np.ndarray[tuple[int], np.dtype[np.int64]], size: int
+) -> AnswerTable:
     """Return the probabilities of the answers of a sample for each count of the database."""
     drawn = Subsample(sample.sample_size)
     rows = np.exp([drawn.logpmf(inside, counts, size) for inside in range(sample.sample_size + 1)])

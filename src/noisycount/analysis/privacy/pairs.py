@@ -68,8 +68,8 @@ class LinearPair:
         above = root.to_integral_value(ROUND_CEILING)
         gap = digits.subtract(above, root)
         rest = digits.subtract(gap, Decimal(1))
-        if not (gap and rest) or min(gap.adjusted(), rest.adjusted()) < self._nearest:
-            return self._finer.excess(epsilon)
+        if not (gap and rest) or min(gap.adjusted(), rest.adjusted()) < self._resolved_exponent:
+            return self._pair_of_more_digits.excess(epsilon)
         return LinearExcess(
             float(top + above),
             min(float(digits.multiply(slope, gap)), _HIGHEST),
@@ -91,15 +91,15 @@ class LinearPair:
         )
 
     @cached_property
-    def _finer(self) -> "LinearPair":
+    def _pair_of_more_digits(self) -> "LinearPair":
         """The pair with twice as many digits."""
         pair = replace(self)
         pair.__dict__["_digits"] = Context(prec=2 * self._digits.prec)
-        pair.__dict__["_nearest"] = self._nearest - self._digits.prec
+        pair.__dict__["_nearest"] = self._resolved_exponent - self._digits.prec
         return pair
 
     @cached_property
-    def _nearest(self) -> int:
+    def _resolved_exponent(self) -> int:
         """Exponent of 10 of the smallest distance of k* from an integer that these digits resolve."""
         return -_SPARE
 
@@ -237,7 +237,7 @@ _BOTH_LAWS = 4.0  # error of w in units of `rounding`: w is twice a difference o
 Masses = tuple[Reals, Reals]
 
 
-def _unknown() -> None:
+def _no_exact_masses() -> None:
     """Return None, for distributions of which only the logarithms are available."""
 
 
@@ -257,7 +257,7 @@ class TablePair:
     difference_errors: Reals  # absolute errors of `differences`, beyond the relative error of P₊ and P₋, same shape
     is_shift: bool  # True if P₊ is P₋ shifted up by one record
     rounding: float  # relative error of a term of a sum, measured, with a margin
-    exact: Callable[[], Masses | None] = _unknown
+    exact: Callable[[], Masses | None] = _no_exact_masses
 
     @classmethod
     def of_laws(
@@ -313,7 +313,7 @@ class TablePair:
             log_minus=self.log_plus[::-1],
             differences=-self.differences[::-1],
             difference_errors=self.difference_errors[::-1],
-            exact=self._turned,
+            exact=self._mirrored_masses,
         )
         pair.__dict__["base"] = self.base.mirrored
         return pair
@@ -323,7 +323,7 @@ class TablePair:
         """P₊ and P₋ to a few roundings, or None."""
         return self.exact()
 
-    def _turned(self) -> Masses | None:
+    def _mirrored_masses(self) -> Masses | None:
         """Return `exact` of the mirrored pair."""
         known = self._masses
         return None if known is None else (known[1][::-1], known[0][::-1])

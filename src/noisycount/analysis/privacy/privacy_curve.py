@@ -26,12 +26,12 @@ from noisycount.model.noises.additive import SymmetricNoise, require_log_concave
 from noisycount.model.populations.binomial import Binomial
 from noisycount.model.populations.known import Known
 from noisycount.model.populations.population import Population
-from noisycount.model.searches import PRECISE, bracketed, root
+from noisycount.model.searches import PRECISE, bracket_root, root
 
 Answering = Exact | SymmetricNoise  # mechanisms that a list may hold
 
 
-def _checked(
+def _check_arguments(
     mechanism: Mechanism | Sequence[Mechanism],
     population: Population | Atoms | None,
     questions: Iterable[Iterable[int]] | None,
@@ -90,10 +90,10 @@ def _mechanisms(mechanisms: Sequence[Mechanism]) -> tuple[Answering, ...]:
     """Return the mechanisms of a list after a check that each one can be in a list."""
     if not mechanisms:
         raise ValueError("mechanism must be one at least, got an empty list")
-    return tuple(_answering(one) for one in mechanisms)
+    return tuple(_require_combinable(one) for one in mechanisms)
 
 
-def _answering(mechanism: Mechanism) -> Answering:
+def _require_combinable(mechanism: Mechanism) -> Answering:
     """Return the mechanism, or raise ValueError if it cannot be one of several."""
     if isinstance(mechanism, SymmetricNoise):
         require_log_concave(mechanism, "a privacy curve")
@@ -190,7 +190,7 @@ def privacy_curve(
         0.0374123
     """
     if isinstance(population, Atoms) or questions is not None or isinstance(mechanism, Sequence):
-        mechanisms, asked = _checked(mechanism, population, questions)
+        mechanisms, asked = _check_arguments(mechanism, population, questions)
         found = _several_answers(mechanisms, population, asked)
         return PrivacyCurve(mechanisms, population, asked, found)
     return PrivacyCurve(mechanism, population, None, OneAnswer.from_mechanism(mechanism, population).monotone)
@@ -241,7 +241,7 @@ class PrivacyCurve(Charted):
             [0.110118, 0.0]
         """
         plus, minus = self._directions(bounds.checked_epsilons(epsilon))
-        return bounds.shaped([max(a.value, b.value) for a, b in zip(plus, minus, strict=True)], epsilon)
+        return bounds.reshape_like([max(a.value, b.value) for a, b in zip(plus, minus, strict=True)], epsilon)
 
     @overload
     def directions(self, epsilon: float) -> tuple[float, float]: ...
@@ -318,7 +318,7 @@ class PrivacyCurve(Charted):
             >>> nc.privacy_curve(nc.Laplace(4)).epsilon(0)
             0.25
         """
-        return bounds.shaped([self._high(goal) for goal in _goals(delta)], delta)
+        return bounds.reshape_like([self._smallest_epsilon(goal) for goal in _check_deltas(delta)], delta)
 
     @overload
     def epsilon_bracket(self, delta: float) -> tuple[float, float]: ...
@@ -350,7 +350,12 @@ class PrivacyCurve(Charted):
             (True, 13.956346)
         """
         return _both_shaped(
-            [(self._low(goal, high), high) for goal in _goals(delta) for high in [self._high(goal)]], delta
+            [
+                (self._largest_epsilon(goal, high), high)
+                for goal in _check_deltas(delta)
+                for high in [self._smallest_epsilon(goal)]
+            ],
+            delta,
         )
 
     def _facts(self) -> dict[str, object]:
@@ -365,7 +370,7 @@ class PrivacyCurve(Charted):
             return facts
         return {**facts, "questions": [sorted(question) for question in self.questions]}
 
-    def _high(self, goal: float) -> float:
+    def _smallest_epsilon(self, goal: float) -> float:
         """Return the smallest ε at which the upper end of the bracket of δ is at most a goal.
 
         For a goal of 0, the search starts next to the ε of differential privacy, if there is one: there δ falls to 0.
@@ -375,16 +380,16 @@ class PrivacyCurve(Charted):
         if goal == 0 and price is not None and price < _LARGEST_EPSILON:
             start = float(f"{price:.14g}")  # without the upward rounding
             step = max(_PRICE_STEP * start, math.ulp(start))
-        return root(shortfall, bracketed(shortfall, start, step, _EPSILONS)).high
+        return root(shortfall, bracket_root(shortfall, start, step, _EPSILONS)).high
 
-    def _low(self, goal: float, high: float) -> float:
+    def _largest_epsilon(self, goal: float, high: float) -> float:
         """Return nearly the largest ε at which the lower end of the bracket of δ is above a goal.
 
         The search starts at `high`, the upper end of ε.
         """
         shortfall = self._shortfall(goal, 0)
         start, step = (0.0, _LEAST_EPSILON) if math.isinf(high) else (high, max(_LOW_STEP * high, math.ulp(high)))
-        bracket = bracketed(shortfall, start, step, _EPSILONS)
+        bracket = bracket_root(shortfall, start, step, _EPSILONS)
         gap = (start - bracket.high) / start if start else 0.0
         return max(root(shortfall, bracket, max(PRECISE, _OF_GAP * gap)).low, 0.0)
 
@@ -424,7 +429,7 @@ class PrivacyCurve(Charted):
         return ([plus[places[epsilon]] for epsilon in epsilons], [minus[places[epsilon]] for epsilon in epsilons])
 
 
-def _goals(delta: ArrayLike) -> list[float]:
+def _check_deltas(delta: ArrayLike) -> list[float]:
     """Return δ as a list of floats, or raise ValueError if one is not from 0 to 1."""
     goals = np.asarray(delta, dtype=np.float64)
     if not ((goals >= 0) & (goals <= 1)).all():
@@ -444,4 +449,4 @@ def _log_ratio(above: float, below: float) -> float:
 def _both_shaped(values: Sequence[tuple[float, float]], like: ArrayLike) -> tuple[float | Reals, float | Reals]:
     """Return the first values and the second values of the pairs, each in the shape of `like`."""
     firsts, seconds = zip(*values, strict=True) if values else ((), ())
-    return bounds.shaped(firsts, like), bounds.shaped(seconds, like)
+    return bounds.reshape_like(firsts, like), bounds.reshape_like(seconds, like)

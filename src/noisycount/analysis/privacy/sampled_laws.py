@@ -49,7 +49,7 @@ def sampled_laws(first: int, weights: Reals, size: int, sample_size: int) -> Rea
     reach = farthest_sample(first + np.arange(weights.shape[1], dtype=np.float64), size, sample_size)
     low, high = max(0, math.floor(share * first) - reach), min(sample_size, math.ceil(share * last) + reach)
     spread = math.sqrt(1 - share)
-    counts, samples = _blocks(first, last, size, spread), _blocks(low, high, sample_size, spread)
+    counts, samples = _block_ends(first, last, size, spread), _block_ends(low, high, sample_size, spread)
     with np.errstate(divide="ignore"):
         logs = np.log(weights)
     laws = np.zeros((weights.shape[0], sample_size + 1))
@@ -69,7 +69,7 @@ def farthest_sample(counts: Reals, size: int, sample_size: int) -> int:
     return math.ceil(_FARTHEST * (widest + 1))
 
 
-def _blocks(first: int, last: int, total: int, spread: float) -> Reals:
+def _block_ends(first: int, last: int, total: int, spread: float) -> Reals:
     """Return the first and the last integer of each block, shape (blocks, 2)."""
     edges = [first]
     while edges[-1] <= last:
@@ -141,7 +141,7 @@ class _SampleBlock:
         """
         parts = self._correlations(ends, logs)
         every = np.arange(self.end - self.begin + 1)
-        cells = _cells(every.size, self._deviation(int(ends.min()), int(ends.max())))
+        cells = _split_into_cells(every.size, self._deviation(int(ends.min()), int(ends.max())))
         law = np.zeros((logs[0].shape[0], every.size))
         if cells:
             nodes = np.concatenate([start + integer_series(stop - start).nodes for start, stop in cells]).astype(
@@ -174,16 +174,20 @@ class _SampleBlock:
             ends.tolist(), logs, counts.astype(int).tolist(), lefts.astype(int).tolist(), centres, strict=True
         ):
             tilt = math.log((self.size - count + 0.5) / (count + 0.5))
-            of_counts = part - _changes(self.size, count, (start, stop), tilt)
-            of_samples = _changes(self.sample_size, count - left, (self.begin, self.end), tilt)
-            of_left = _changes(rest, left, (start - self.end, stop - self.begin), tilt)
-            largest, likeliest = _peaks(of_counts), _peaks(of_left[None])
+            of_counts = part - _log_binomial_changes(self.size, count, (start, stop), tilt)
+            of_samples = _log_binomial_changes(self.sample_size, count - left, (self.begin, self.end), tilt)
+            of_left = _log_binomial_changes(rest, left, (start - self.end, stop - self.begin), tilt)
+            largest, likeliest = _row_maxima(of_counts), _row_maxima(of_left[None])
             factors = of_samples + (centre - 2 * _HIGHEST) + (largest + likeliest)
-            parts.append(_Correlation(_scaled(of_counts - largest), _scaled(of_left - likeliest[0]), factors))
+            parts.append(
+                _Correlation(
+                    _scaled_exponentials(of_counts - largest), _scaled_exponentials(of_left - likeliest[0]), factors
+                )
+            )
         return parts
 
 
-def _peaks(logs: Reals) -> Reals:
+def _row_maxima(logs: Reals) -> Reals:
     """Return the largest logarithm of each row, 0 if all are −inf, shape (rows, 1)."""
     peaks = logs.max(axis=1, keepdims=True)
     return np.where(peaks > -np.inf, peaks, 0.0)
@@ -193,7 +197,7 @@ _LENGTH = 3.0  # deviations in a cell
 _EXACT = 1e-12  # largest size of the last terms of a series, relative to the smallest value in the cell
 
 
-def _cells(length: int, deviation: float) -> list[tuple[int, int]]:
+def _split_into_cells(length: int, deviation: float) -> list[tuple[int, int]]:
     """Return the cells of a block of integers, of three deviations each; none if they would be short."""
     count = math.ceil(length / max(_LENGTH * deviation, 1.0))
     if length < SHORTEST * count:
@@ -219,12 +223,12 @@ def _fill_cell(law: Reals) -> bool:
     return float(np.abs(series.last_terms @ ratios).sum()) <= _EXACT * float(ratios.min())
 
 
-def _scaled(logs: Reals) -> Reals:
+def _scaled_exponentials(logs: Reals) -> Reals:
     """Return exponentials of which no product overflows, or has few digits and takes long for it."""
     return np.where(logs > -2 * _HIGHEST, np.exp(logs + _HIGHEST), 0.0)
 
 
-def _changes(total: int, centre: int, ends: tuple[int, int], tilt: float) -> Reals:
+def _log_binomial_changes(total: int, centre: int, ends: tuple[int, int], tilt: float) -> Reals:
     """Return ln C(total, x) − ln C(total, centre) − tilt·(x − centre) for x from end to end, −inf outside 0..total."""
     first, last = max(ends[0], 0), min(ends[1], total)
     logs = np.full(ends[1] - ends[0] + 1, -np.inf)

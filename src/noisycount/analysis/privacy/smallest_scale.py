@@ -27,7 +27,7 @@ from noisycount.validation import open_probability, positive_number, real_number
 Function = Callable[[float], float]
 _SMALLEST, _LARGEST = 2.0**-50, 2.0**50  # records: smallest and largest scale that every noise class allows
 _FACTOR = 4.0  # first factor of the search; each later factor is the square of the one before
-_MIXED = 14e12  # if q is at most goal/_MIXED, then 14·q is at most 1e-12 of the goal; `_first` defines q
+_MIXED = 14e12  # if q is at most goal/_MIXED, then 14·q is at most 1e-12 of the goal; `_first_private_scale` defines q
 _STEPS = 8  # scales that are tried for each 1/ε of the squared scale: jumps of δ are at least that far apart
 _MOST_STEPS = 400  # largest number of scales that are tried in one range
 _SECTIONS = 40  # golden sections: each reduces the length to 0.62 of the one before
@@ -116,7 +116,7 @@ def _scale_at(noise: NoiseClass, epsilon: float, delta: float, population: Popul
         return found.high
     if population is None:
         return _first_in_worst_case(shortfall, found.high, float(epsilon))
-    return _first(shortfall, found, float(epsilon), goal)
+    return _first_private_scale(shortfall, found, float(epsilon), goal)
 
 
 def _first_in_worst_case(shortfall: Function, enough: float, epsilon: float) -> float:
@@ -145,7 +145,7 @@ def _first_in_worst_case(shortfall: Function, enough: float, epsilon: float) -> 
     return min(root(shortfall, Bracket(low, high)).high, enough)
 
 
-def _first(shortfall: Function, found: Bracket, epsilon: float, goal: float) -> float:
+def _first_private_scale(shortfall: Function, found: Bracket, epsilon: float, goal: float) -> float:
     """Return the first scale of discrete Gaussian noise that keeps delta for a population.
 
     With σ² + τ² = ρ² and q = e^(−2π²σ²τ²/ρ²), δ at the scale ρ is at most 14·q above δ at the scale σ: the sum of
@@ -181,13 +181,13 @@ def _first_of(shortfall: Function, scales: list[float]) -> float | None:
             low, high = scales[place - 1], scales[place]
             return root(shortfall, Bracket(low, high, values[place - 1], values[place])).high
         if place + 1 < len(scales) and values[place - 1] < values[place] > values[place + 1]:
-            top = _top(shortfall, scales[place - 1], scales[place + 1])
+            top = _maximise(shortfall, scales[place - 1], scales[place + 1])
             if shortfall(top) >= 0:
                 return root(shortfall, Bracket(scales[place - 1], top)).high
     return None
 
 
-def _top(function: Function, low: float, high: float) -> float:
+def _maximise(function: Function, low: float, high: float) -> float:
     """Return about where a function with one maximum between two points is largest, by golden sections."""
     for _ in range(_SECTIONS):
         width = high - low

@@ -89,12 +89,12 @@ def root(log_odds: Callable[[float], float], search: Search) -> SignChange:
         widths.append(high - low)
         is_slow = len(path) >= _SLOWEST and _is_slow(path, widths)
         following = math.nan if is_slow else _just_below(path[-_PLACES:], search.slope)
-        following = _inside(following, (low, high), here, max(step, 4 * math.ulp(here)))
+        following = _next_place(following, (low, high), here, max(step, 4 * math.ulp(here)))
         step, here = max(search.step, _GROWTH * abs(following - here)), following
     return SignChange(low, at_low, high, low)
 
 
-def _inside(following: float, bracket: tuple[float, float], here: float, farthest: float) -> float:
+def _next_place(following: float, bracket: tuple[float, float], here: float, farthest: float) -> float:
     """Return the next place of a search: at most `farthest` from `here`, and inside the bracket."""
     low, high = bracket
     is_open = math.isinf(high - low)
@@ -122,7 +122,7 @@ def _just_below(path: list[tuple[float, float]], slope: float) -> float:
     if len(finite) < _LINE:
         return math.nan
     try:
-        return extrapolated(finite, -CLOSE / 2)[0]
+        return extrapolate(finite, -CLOSE / 2)[0]
     except ZeroDivisionError:  # the log-odds are equal at two places
         return math.nan
 
@@ -159,7 +159,7 @@ def first_whole(log_odds: Callable[[float], float], search: Search) -> SignChang
     return SignChange(found.high, found.at_low, found.high, found.high - passed, at_next=found.at_high)
 
 
-def extrapolated(path: Sequence[tuple[float, float]], place: float) -> tuple[float, float]:
+def extrapolate(path: Sequence[tuple[float, float]], place: float) -> tuple[float, float]:
     """Return the value at a place of a polynomial through the last points of a path, and its last correction.
 
     The degree is the one with the smallest correction in Neville's scheme.
@@ -221,7 +221,7 @@ class ThresholdForecast:
         last, path = self.path[-1], self.path
         if len(path) >= _FEWEST and epsilon - last.epsilon < 2 * (last.epsilon - path[-2].epsilon):
             places = [(one.epsilon, one.place) for one in path]
-            answer, correction = extrapolated(places, epsilon)
+            answer, correction = extrapolate(places, epsilon)
             step = max(abs(correction) / 4, self.errors.spread / 256, _SHORTEST)
             return answer, step, last.slope
         return self._if_normal(excess.threshold) + last.beyond, self._step, last.slope

@@ -50,15 +50,15 @@ class Weighed:
         return self.above.size > 0 and self.below.size > 0
 
     def shortened(self, most: int, weight: float) -> "Weighed":
-        """Return a shorter window with at most `most` counts on each side.
+        """Return a shorter window with at most `upper_delta` counts on each side.
 
         The counts at an end are omitted if they and the counts outside of the window weigh at most `weight` on that
         side.
         """
         if not self.is_hidden:
             return self
-        above = _without_end(self.above, weight - self._outside(self.above, 0.0))
-        below = _without_end(self.below, weight - self._outside(self.below, self.factor - 1))
+        above = _without_end(self.above, weight - self._weight_outside(self.above, 0.0))
+        below = _without_end(self.below, weight - self._weight_outside(self.below, self.factor - 1))
         return replace(self, above=above[:most], below=below[:most])
 
     def hidden_at_most(self, closeness: Closeness) -> float:
@@ -71,14 +71,14 @@ class Weighed:
         likely = np.exp(closeness(np.arange(1.0, roots.size + 1)))
         return min(float(roots @ likely), float(self.above.sum()), float(self.below.sum()))
 
-    def most(self, hidden: float) -> float:
+    def upper_delta(self, hidden: float) -> float:
         """Return the upper end of δ₊ if noise hides at least `hidden` in the window.
 
         It holds as an adversary who also knows every count outside of the window can only distinguish more.
         """
         return self.known.upper + self.error - hidden
 
-    def least(self, hidden: float, closeness: Closeness) -> float:
+    def lower_delta(self, hidden: float, closeness: Closeness) -> float:
         """Return the lower end of δ₊ if noise hides at most `hidden` in the window.
 
         The set of answers that is best for the window is one of all sets, so its gain is a lower bound. Counts outside
@@ -89,12 +89,12 @@ class Weighed:
 
     def missed(self, closeness: Closeness) -> float:
         """Return an upper bound of the weight outside of the window that the best set for the window misjudges."""
-        above = _misjudged(self.above, self.below, closeness)
-        below = _misjudged(self.below, self.above, closeness)
-        missed = above * self._outside(self.above, 0.0)
-        return missed + below * self._outside(self.below, self.factor - 1)
+        above = _misjudged_probability(self.above, self.below, closeness)
+        below = _misjudged_probability(self.below, self.above, closeness)
+        missed = above * self._weight_outside(self.above, 0.0)
+        return missed + below * self._weight_outside(self.below, self.factor - 1)
 
-    def _outside(self, inside: Reals, more: float) -> float:
+    def _weight_outside(self, inside: Reals, more: float) -> float:
         """Return an upper bound of the weight of one side outside of the window.
 
         Args:
@@ -110,17 +110,17 @@ def _without_end(side: Reals, weight: float) -> Reals:
     return side[: max(1, int(np.count_nonzero(beyond > weight)))]
 
 
-def _misjudged(side: Reals, other: Reals, closeness: Closeness) -> float:
+def _misjudged_probability(side: Reals, other: Reals, closeness: Closeness) -> float:
     """Return an upper bound of the probability that answers at the last count of a side favour the other side."""
     logs = 0.5 * (np.log(np.maximum(other, _UNDERFLOW)) - math.log(max(side[-1], _UNDERFLOW)))
     distances = np.arange(other.size, dtype=np.float64) + side.size
     return min(1.0, float(np.exp(np.minimum(0.0, logs + closeness(distances))).sum()))
 
 
-def weighed(pair: Pair, epsilons: list[float], reach: int) -> list[Weighed]:
+def weigh_counts(pair: Pair, epsilons: list[float], reach: int) -> list[Weighed]:
     """Return the weights of the counts around the threshold of each ε, up to `reach` counts on each side."""
     known = hockey_sticks(pair, None, epsilons)
-    return [_weighed(pair, *one, reach) for one in zip(epsilons, known, strict=True)]
+    return [_weigh_counts_at(pair, *one, reach) for one in zip(epsilons, known, strict=True)]
 
 
 def window(closeness: Closeness, most: int, apart: float = _APART) -> int:
@@ -135,7 +135,7 @@ def window(closeness: Closeness, most: int, apart: float = _APART) -> int:
     return min(most, int(mixed[-1]) + 2) if mixed.size else 1
 
 
-def _weighed(pair: Pair, epsilon: float, known: Certified, reach: int) -> Weighed:
+def _weigh_counts_at(pair: Pair, epsilon: float, known: Certified, reach: int) -> Weighed:
     """Return the weights of the counts around the threshold of one ε."""
     low, high = pair.base.support
     excess = pair.excess(epsilon)
@@ -203,7 +203,7 @@ class _ThresholdSide:
         """Return E min(X, most) if both answers are on this side.
 
         For a given distance of the nearer answer, X rises with the distance of the farther one, until it exceeds
-        `most`.
+        `upper_delta`.
         """
         least = (most - self.rises) / self.growths + self.sums
         nearest = np.arange(self.either.size)
@@ -300,7 +300,7 @@ def hidden_by_count_pairs(
         ranks = np.arange(max(0, distance - weighed.below.size), min(distance, weighed.above.size))
         above, below = weighed.above[ranks], weighed.below[distance - 1 - ranks]
         part = _of_one(distance * steps, slope, is_centred=is_centred)
-        law = _power(part, answers)
+        law = _law_of_sum(part, answers)
         most = slope * distance * steps * answers
         logs = np.minimum(_LARGEST, np.linspace(-most, most, law.size))
         least = np.minimum(np.multiply.outer(above, np.exp(logs)), below[:, None])
@@ -327,7 +327,7 @@ def _of_one(places: int, slope: float, *, is_centred: bool) -> Reals:
     return law
 
 
-def _power(part: Reals, answers: int) -> Reals:
+def _law_of_sum(part: Reals, answers: int) -> Reals:
     """Return the distribution of the sum of independent numbers that share one distribution."""
     size = answers * (part.size - 1) + 1
     length = 1 << (size - 1).bit_length()

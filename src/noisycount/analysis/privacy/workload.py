@@ -10,7 +10,7 @@ from itertools import chain, combinations, pairwise
 
 import numpy as np
 
-from noisycount.analysis.privacy.bounds import NOTHING, Between, Bounded, Divergences, largest
+from noisycount.analysis.privacy.bounds import NOTHING, Between, Bounded, Divergences, largest_bounds
 from noisycount.analysis.privacy.composition import composed_answers, merged_noises
 from noisycount.analysis.privacy.disjoint_cells import Cell, TableAnswers
 from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
@@ -97,10 +97,10 @@ def reduced_workload(
             groups.setdefault(same, (column, []))[1].append(mechanism)
     kept = [column for column, _ in groups.values()]
     rates = dict(zip(zip(*kept, strict=True), patterns.values(), strict=True))
-    return Workload(atoms.size, rates, tuple(_fewer(told) for _, told in groups.values()))
+    return Workload(atoms.size, rates, tuple(_merge_mechanisms(told) for _, told in groups.values()))
 
 
-def _fewer(mechanisms: Sequence[Exact | SymmetricNoise]) -> tuple[Exact | SymmetricNoise, ...]:
+def _merge_mechanisms(mechanisms: Sequence[Exact | SymmetricNoise]) -> tuple[Exact | SymmetricNoise, ...]:
     """Return fewer mechanisms that reveal as much about one count: `Exact` if there is one, else merged noises."""
     noises = [one for one in mechanisms if isinstance(one, SymmetricNoise)]
     return tuple(merged_noises(noises)) if len(noises) == len(mechanisms) else (Exact(),)
@@ -175,7 +175,7 @@ class BoundedWorkload:
         nothing: list[Bounded] = [NOTHING for _ in epsilons]
         lowers = (nothing, nothing) if self.fewer is None else self.fewer.directions(epsilons)
         plus, minus = (
-            [Between.of_bounds(a.lower, b.upper) for a, b in zip(lower, largest(upper), strict=True)]
+            [Between.of_bounds(a.lower, b.upper) for a, b in zip(lower, largest_bounds(upper), strict=True)]
             for lower, upper in zip(lowers, zip(*found, strict=True), strict=True)
         )
         return list(plus), list(minus)

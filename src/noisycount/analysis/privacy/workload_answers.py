@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from noisycount.analysis.privacy import workload as workloads
 from noisycount.analysis.privacy.bounds import Between, Bounded, Divergences, composed_epsilon
 from noisycount.analysis.privacy.composition import composed_answers, is_precise
-from noisycount.analysis.privacy.lattice import LOST, Kernel, Lattice, is_continuous, kernel, span
+from noisycount.analysis.privacy.lattice import LOST, Kernel, Lattice, count_span, is_continuous, noise_on_grid
 from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
 from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
@@ -53,7 +53,7 @@ class WorkloadAnswers:
             sums[1] += added if told is seen else _excesses(told, moves, factors)
         kernels = self._lattice.kernels
         lower, upper = sums.max(axis=2)
-        return _bounded(lower, upper, factors, self._lattice.error, kernels, min(one.share for one in kernels))
+        return _delta_bounds(lower, upper, factors, self._lattice.error, kernels, min(one.share for one in kernels))
 
     @cached_property
     def _lattice(self) -> Lattice:
@@ -66,7 +66,7 @@ class WorkloadAnswers:
         return _lattice_of(self.workload, min(_MOST_STEPS, 1 << int(math.log2(offsets) / continuous))).shortest
 
 
-def _bounded(  # noqa: PLR0913, PLR0917  (both directions and their errors)
+def _delta_bounds(  # noqa: PLR0913, PLR0917  (both directions and their errors)
     lower: Reals, upper: Reals, factors: list[float], error: float, kernels: Sequence[Kernel], share: float
 ) -> tuple[list[Bounded], list[Bounded]]:
     """Return δ₊ and δ₋ with their bounds, widened by the errors of the distributions.
@@ -103,7 +103,7 @@ def _lattice_of(workload: workloads.Workload, steps: int) -> Lattice:
     rates: dict[workloads.Pattern, float] = {
         tuple(pattern[place] for place, _ in axes): rate for pattern, rate in workload.rates.items()
     }
-    kernels = [kernel(one, steps if is_continuous(one) else 1) for _, one in axes]
+    kernels = [noise_on_grid(one, steps if is_continuous(one) else 1) for _, one in axes]
     return Lattice(workload.size - 1, rates, kernels)
 
 
@@ -111,14 +111,14 @@ def _excesses(law: Reals, moves: Sequence[Sequence[int]], factors: Sequence[floa
     """Return Σ_y (f(y − d) − e^ε·f(y))₊ for each move d and each ε, and for −d, shape (2, moves, ε)."""
     sums = np.zeros((2, len(moves), len(factors)))
     for place, move in enumerate(moves):
-        moved, stayed = _shifted(law, move), _shifted(law, [-step for step in move])
+        moved, stayed = _overlap_with_shift(law, move), _overlap_with_shift(law, [-step for step in move])
         for column, factor in enumerate(factors):
-            sums[0, place, column] = _excess(moved, stayed, factor)
-            sums[1, place, column] = _excess(stayed, moved, factor)
+            sums[0, place, column] = _positive_excess(moved, stayed, factor)
+            sums[1, place, column] = _positive_excess(stayed, moved, factor)
     return sums
 
 
-def _shifted(law: Reals, move: Sequence[int]) -> Reals:
+def _overlap_with_shift(law: Reals, move: Sequence[int]) -> Reals:
     """Return the part of a slab where it and its shift by the move overlap, without the last row of the slab.
 
     The last row is also the first row of the next slab.
@@ -127,7 +127,7 @@ def _shifted(law: Reals, move: Sequence[int]) -> Reals:
     return law[(slice(-1) if move[0] == 0 else parts[0], *parts[1:])]
 
 
-def _excess(law: Reals, other: Reals, factor: float) -> float:
+def _positive_excess(law: Reals, other: Reals, factor: float) -> float:
     """Return Σ (f − factor·g)₊, over a few rows at once."""
     rows = max(1, _AT_ONCE * len(law) // max(1, law.size))
     total = 0.0
@@ -197,7 +197,7 @@ class IndependentAnswers:
         error = _UNIT * roundings * len(self._answers)
         error += (self.workload.size - 1) * _difference(self.workload)
         error += sum(6 * LOST + _ROUNDING for _ in self._answers)
-        return _bounded(lower, upper, factors.tolist(), error, [one.kernel for one in self._answers], 0.5)
+        return _delta_bounds(lower, upper, factors.tolist(), error, [one.kernel for one in self._answers], 0.5)
 
     def _excesses(self, laws: list[Complexes], factors: Reals) -> Reals:
         """Return Σ (P − e^ε·R)₊ for the products P and R of some distributions, for each ε."""
@@ -213,7 +213,7 @@ class IndependentAnswers:
     def _answers(self) -> list["_LogRatios"]:
         """Log ratios of each answer, on one grid that is wide enough for all answers."""
         laws = [self._law(place) for place in range(len(self.workload.mechanisms))]
-        most = max(_widest(*law) for _, pair in laws for law in pair)
+        most = max(_largest_log_ratio(*law) for _, pair in laws for law in pair)
         return [_LogRatios.from_pair(one, pair, most / _POINTS, self._length) for one, pair in laws]
 
     def _law(self, place: int) -> tuple[Kernel, tuple[_Moved, _Moved]]:
@@ -223,8 +223,8 @@ class IndependentAnswers:
         """
         mechanism, rate = self.workload.mechanisms[place][0], self.workload.question_rate(place)
         others = self.workload.size - 1
-        noise = kernel(mechanism, _STEPS if is_continuous(mechanism) else 1)
-        low, high = span(others, rate)
+        noise = noise_on_grid(mechanism, _STEPS if is_continuous(mechanism) else 1)
+        low, high = count_span(others, rate)
         reached = np.arange(low, high + 1.0)
         counts = Binomial(others, rate).law().pmf(reached) if others else np.ones(1)
         parts = [[np.convolve(counts, law) for law in both] for both in noise.offsets()]
@@ -265,20 +265,20 @@ class _LogRatios:
             length: Length of the transforms.
         """
         (seen, told) = pair
-        lower = [_parted(one, other, step, is_told=False) for one, other in (seen, seen[::-1])]
-        upper = [_parted(one, other, step, is_told=True) for one, other in (told, told[::-1])]
+        lower = [_distribute_log_ratios(one, other, step, is_told=False) for one, other in (seen, seen[::-1])]
+        upper = [_distribute_log_ratios(one, other, step, is_told=True) for one, other in (told, told[::-1])]
         laws = [[np.fft.rfft(table, length) for table, _ in both] for both in (lower, upper)]
         return cls(noise, laws, [[beyond for _, beyond in both] for both in (lower, upper)])
 
 
-def _widest(law: Reals, other: Reals) -> float:
+def _largest_log_ratio(law: Reals, other: Reals) -> float:
     """Return the largest absolute ln(P/R) among answers with more than a faint probability, at most `_WIDEST`."""
     is_both = (law > 0) & (other > 0) & (np.maximum(law, other) > _FAINT)
     logs = np.abs(np.log(law[is_both]) - np.log(other[is_both]))
     return min(_WIDEST, float(logs.max(initial=0.1)) * (1 + 1e-9))
 
 
-def _parted(law: Reals, other: Reals, step: float, *, is_told: bool) -> tuple[Reals, float]:
+def _distribute_log_ratios(law: Reals, other: Reals, step: float, *, is_told: bool) -> tuple[Reals, float]:
     """Return R and P at log ratios on a grid, shape (2, points), and the probability under P beyond the grid.
 
     With split noise (`is_told`), P at each grid point is R times the ratio of that point, and the probability beyond is

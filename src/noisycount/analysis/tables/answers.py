@@ -21,7 +21,7 @@ from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.population import Population
 from noisycount.model.subsampling import Subsample
 from noisycount.model.tables.levels import Level
-from noisycount.model.tables.tree import Tree, TreeLevel, longest_chain, nests, tree_of
+from noisycount.model.tables.tree import Tree, TreeLevel, is_nested, longest_chain, tree_of
 from noisycount.validation import whole_number
 
 _LARGEST_ANSWER = 2.0**53  # records: floats represent every whole number up to here
@@ -113,7 +113,7 @@ def _released_inputs(table: ReleasedTable) -> TableInputs:
         )
     levels = [_tree_level(table, level) for level in table.levels]
     coarser = sorted(range(1, len(levels)), key=lambda index: int(levels[index].of_cell.max()))
-    chain = [*longest_chain(coarser, lambda coarse, fine: nests(levels[fine], levels[coarse])), 0]
+    chain = [*longest_chain(coarser, lambda coarse, fine: is_nested(levels[fine], levels[coarse])), 0]
     left_out = [level.name for index, level in enumerate(levels) if index not in chain]
     if left_out:
         warnings.warn(f"margins that cross the others are left out: {'; '.join(left_out)}", stacklevel=4)

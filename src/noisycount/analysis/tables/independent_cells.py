@@ -121,7 +121,7 @@ class IndependentCells:
 
     def direct_estimates(self) -> CellEstimates:
         """Return the estimates of all cells; cells with equal answers are computed once."""
-        kind, answer_of_kind = _kinds_of_cells(self.cell_answers, self.cells)
+        kind, answer_of_kind = _answer_kinds(self.cell_answers, self.cells)
         kinds = answer_of_kind.shape[1]
         reals = np.empty((3, kinds))
         quantiles = np.empty((3, kinds), dtype=np.int64)
@@ -183,7 +183,7 @@ class IndependentCells:
 
     def draws(self, number: int, random: np.random.Generator) -> Counts:
         """Draw counts from the distribution of each cell, shape (number, cells)."""
-        kind, answer_of_kind = _kinds_of_cells(self.cell_answers, self.cells)
+        kind, answer_of_kind = _answer_kinds(self.cell_answers, self.cells)
         counts = np.empty((number, self.cells), dtype=np.int64)
         is_unanswered, is_wide = (answer_of_kind < 0).all(axis=0), self._is_wide(answer_of_kind)
         for wide_kind in np.flatnonzero(is_wide).tolist():
@@ -212,7 +212,7 @@ class IndependentCells:
     def _cell_posteriors(self, is_in: NDArray[np.bool_]) -> Iterator[tuple[int, CountDistribution]]:
         """Yield the distributions of some cells, shape (cells,), each with the number of cells that share it."""
         cells = np.flatnonzero(is_in)
-        kinds = _kinds_of_cells(self.cell_answers, self.cells)[0][cells]
+        kinds = _answer_kinds(self.cell_answers, self.cells)[0][cells]
         _, firsts, numbers = np.unique(kinds, return_index=True, return_counts=True)
         for first, number in zip(firsts.tolist(), numbers.tolist(), strict=True):
             yield number, self._cell_posterior(int(cells[first]))
@@ -226,7 +226,7 @@ class IndependentCells:
         """Return True for kinds of cells with too many counts to be added up one by one."""
         has_answer = answer_of_kind >= 0
         is_unanswered = ~has_answer.any(axis=0)
-        low, high = self._windows(answer_of_kind)
+        low, high = self._possible_ranges(answer_of_kind)
         counts = np.where(is_unanswered, self.cell_law.end(DEPTH), high - low)
         has_rough_likelihood = [~group.is_smooth for group in self.cell_answers]
         is_rough = (has_answer & np.array(has_rough_likelihood)[:, None]).any(axis=0)
@@ -248,7 +248,7 @@ class IndependentCells:
 
         ends, longest = (0, self.cell_law.end(DEPTH)), math.inf
         if answers:
-            (low,), (high,) = self._windows(answer_of_kind[:, None])
+            (low,), (high,) = self._possible_ranges(answer_of_kind[:, None])
             ends = _widen_range(log_weight, int(low), int(high))
             longest = min(group.spread for group, _ in answers)
         bends = [float(group.answers[index]) for group, index in answers]
@@ -257,7 +257,7 @@ class IndependentCells:
 
     def _weights(self, answer_of_kind: Counts) -> Iterator[tuple[Counts, Counts, Reals]]:
         """Yield kinds of cells, their first counts, and the logarithms of g(k)·Π f(y | k) from there on."""
-        low, high = self._windows(answer_of_kind)
+        low, high = self._possible_ranges(answer_of_kind)
         remaining = np.lexsort((low, np.ceil(2 * np.log2(high - low + 1.0))))
         while remaining.size:
             widths = high[remaining] - low[remaining] + 1
@@ -275,7 +275,7 @@ class IndependentCells:
             if not is_cut.all():
                 yield kinds[~is_cut], low[kinds[~is_cut]], logs[~is_cut]
 
-    def _windows(self, answer_of_kind: Counts) -> tuple[Counts, Counts]:
+    def _possible_ranges(self, answer_of_kind: Counts) -> tuple[Counts, Counts]:
         """Return the ranges that no answer of a kind excludes; from answer to answer if these exclude each other."""
         ends = []
         for group, positions in zip(self.cell_answers, answer_of_kind, strict=True):
@@ -298,7 +298,7 @@ class IndependentCells:
         return logs
 
 
-def _kinds_of_cells(answers: Sequence[LevelAnswers], cells: int) -> tuple[Counts, Counts]:
+def _answer_kinds(answers: Sequence[LevelAnswers], cells: int) -> tuple[Counts, Counts]:
     """Return the kind of each cell by its answers, and the positions of each kind's answers under each mechanism."""
     answer_of_cell = answer_positions(answers, cells)
     kind = np.zeros(cells, dtype=np.int64)
@@ -405,7 +405,7 @@ def _interpolated_estimates(
     estimates = CellEstimates._make(column.reshape(-1, size) for column in at_nodes.direct_estimates())
     shares = answers - floors[owners]
     reals = [estimates.mean, estimates.std, estimates.log_evidence]
-    mean, std, evidence = _interpolated(nodes, reals, owners, shares)
+    mean, std, evidence = _barycentric_values(nodes, reals, owners, shares)
     quantiles = [column[owners, 0] for column in estimates[2:5]]
     # from the quantile at the first node on, one more where P[K <= k] is too small
     increases = [column[:, -1] - column[:, 0] for column in estimates[2:5]]
@@ -415,7 +415,7 @@ def _interpolated_estimates(
     if steps:
         starts = [estimates[2 + number][:, 0] + step for number, step in steps]
         node_chances = at_nodes.chances(np.repeat(np.array(starts), size, axis=1))
-        at_answers = _interpolated(nodes, node_chances.reshape(len(steps), -1, size), owners, shares)
+        at_answers = _barycentric_values(nodes, node_chances.reshape(len(steps), -1, size), owners, shares)
         for (number, step), chances_of_step in zip(steps, at_answers, strict=True):
             missing = chances_of_step < _QUANTILES[number] * (1 - TIE)
             quantiles[number][missing & (step < increases[number][owners])] += 1
@@ -423,7 +423,7 @@ def _interpolated_estimates(
     return CellEstimates(mean, std, median, low, high, evidence)
 
 
-def _interpolated(nodes: Reals, functions: Sequence[Reals] | Reals, owners: Counts, shares: Reals) -> Reals:
+def _barycentric_values(nodes: Reals, functions: Sequence[Reals] | Reals, owners: Counts, shares: Reals) -> Reals:
     """Return polynomials through values at nodes, evaluated within the unit interval by the barycentric formula.
 
     Shapes: several (rows, owners, nodes), owners (answers,), shares (answers,); result (rows, answers).

@@ -243,13 +243,13 @@ def _likelihoods(rows: _DistinctAnswers, means: Reals) -> Reals:
     for number, mean in enumerate(means.tolist(), 1):
         nodes = _component_nodes(mean)
         if level.suppressed[positions[0]] or nodes.run <= by_noise.run:
-            chances = _chances(nodes.counts.astype(np.float64), mean)
+            chances = _negative_binomial(nodes.counts.astype(np.float64), mean)
             logs = level.log_likelihood(positions, nodes.counts[None]) - peaks
             likelihoods[:, number] = np.exp(logs) @ (chances / chances.sum())
         else:
             counts = nearest[:, None] + by_noise.counts
             logs = np.where(counts < 0, -np.inf, level.log_likelihood(positions, counts) - peaks)
-            densities = np.exp(logs) * _chances(counts.astype(np.float64), mean)
+            densities = np.exp(logs) * _negative_binomial(counts.astype(np.float64), mean)
             likelihoods[:, number] = densities.sum(axis=1) * by_noise.run
     return likelihoods
 
@@ -276,7 +276,7 @@ def _range_length(size: int) -> int:
     return 2 * (math.ceil(size / _NODES) // 2) + 1
 
 
-def _chances(counts: Reals, mean: float) -> Reals:
+def _negative_binomial(counts: Reals, mean: float) -> Reals:
     """Return P[K = k] of a negative binomial distribution of shape 3 and a mean; 0 for negative numbers."""
     logs = -np.maximum(counts, 0) * math.log1p(SHAPE / mean) - SHAPE * math.log1p(mean / SHAPE)
     return np.where(counts < 0, 0.0, np.exp(logs) * (counts + 1) * (counts + 2) / 2)

@@ -157,12 +157,17 @@ def _largest_drop(model: Model) -> float:
             estimates = np.minimum(guess[group.nodes], float(NO_END))
             peaks = np.where(group.suppressed, 0.0, np.maximum(group.answers, 0.0))
             largest = max(
-                largest, float((_logs_of_neighbours(group, peaks) - _logs_of_neighbours(group, estimates)).max())
+                largest,
+                float(
+                    (
+                        _log_likelihoods_of_neighbours(group, peaks) - _log_likelihoods_of_neighbours(group, estimates)
+                    ).max()
+                ),
             )
     return largest
 
 
-def _logs_of_neighbours(answers: LevelAnswers, numbers: Reals) -> Reals:
+def _log_likelihoods_of_neighbours(answers: LevelAnswers, numbers: Reals) -> Reals:
     """Return the larger log likelihood of the counts below and above each number."""
     neighbours = np.floor(numbers).astype(np.int64)[:, None] + np.arange(2)
     return answers.log_likelihood(np.arange(answers.nodes.size), neighbours).max(axis=1)
@@ -252,10 +257,10 @@ class _Search:
             default=1.0,
         )
         for power in range(math.frexp(max(1.0, distance))[1], -1, -1):
-            self._climb(1 << power, np.float64)
-        self._climb(1, np.object_)
+            self._move_records_by(1 << power, np.float64)
+        self._move_records_by(1, np.object_)
 
-    def _climb(self, records: int, kind: type) -> None:
+    def _move_records_by(self, records: int, kind: type) -> None:
         """Move this number of records at once, or a multiple, until no move gains."""
         model = self.model
         gains = [
@@ -301,7 +306,7 @@ class _Search:
             anchors = []
             for index, count in enumerate(self.counts[number].tolist()):
                 node = number, index
-                tilt = potentials[self._head(node)] - potentials[self._tail(node)]
+                tilt = potentials[self._node_with_children(node)] - potentials[self._tail(node)]
                 answers = self._answers.get(node, [])
                 offset += _exact_log(answers, Fraction(0), count)
                 anchors.append(self._anchor(node, tilt, budget))
@@ -319,11 +324,11 @@ class _Search:
         low, high = int(bounds.low[index]), int(bounds.high[index])
         if answers or tilt:
             farthest = max([budget, *(2 * group.distance(DEPTH) for group, _ in answers)])
-            ends = [self._end(node, anchor, sign, farthest) for sign in (-1, 1)]
+            ends = [self._farthest_distance(node, anchor, sign, farthest) for sign in (-1, 1)]
             low, high = max(low, count - ends[0]), min(high, count + ends[1])
         return replace(anchor, reach=(low, high))
 
-    def _end(self, node: Node, anchor: Anchor, sign: int, farthest: int) -> int:
+    def _farthest_distance(self, node: Node, anchor: Anchor, sign: int, farthest: int) -> int:
         """Return the largest distance of a node from its count, of at most so many records."""
         level, index = node
         bounds = self.model.levels[level].bounds[sign > 0]
@@ -347,7 +352,7 @@ class _Search:
         level, index = node
         return (level - 1, int(self.model.tree.parents(level)[index])) if level else None
 
-    def _head(self, node: Node) -> Node | None:
+    def _node_with_children(self, node: Node) -> Node | None:
         """Return the node itself if its count is the sum of its children; None for a cell."""
         return node if node[0] < self.model.tree.depth - 1 else None
 
@@ -362,7 +367,10 @@ class _Search:
             for level in range(self.model.tree.depth - 1, -1, -1)
             for index in range(self.model.tree.sizes[level])
         ]
-        arcs = [(self._tail(node), self._head(node), self.gain(node, 1), self.gain(node, -1)) for node in nodes]
+        arcs = [
+            (self._tail(node), self._node_with_children(node), self.gain(node, 1), self.gain(node, -1))
+            for node in nodes
+        ]
         multipliers: dict[Node | None, Fraction] = {None: Fraction(0)}
         multipliers |= dict.fromkeys(nodes, Fraction(0))
         for sweep in range(_SWEEPS):

@@ -352,16 +352,16 @@ class LevelLikelihood:
         """
         if self.anchors is None:
             return self.own_logs(nodes, lows, width)
-        total = self._added(nodes, lows, width, LevelAnswers.log_rest)
+        total = self._sums_of_logs(nodes, lows, width, LevelAnswers.log_rest)
         for row, (node, low) in enumerate(zip(nodes.tolist(), lows.tolist(), strict=True)):
             total[row] += self.anchors[node](low, width)
         return total
 
     def own_logs(self, nodes: Counts, lows: Counts, width: int) -> Reals:
         """Return the log likelihoods of `width` counts of some nodes without anchors."""
-        return self._added(nodes, lows, width, LevelAnswers.log_likelihood)
+        return self._sums_of_logs(nodes, lows, width, LevelAnswers.log_likelihood)
 
-    def _added(self, nodes: Counts, lows: Counts, width: int, logs: Logs) -> Reals:
+    def _sums_of_logs(self, nodes: Counts, lows: Counts, width: int, logs: Logs) -> Reals:
         """Return the sums of logarithms over the answers of each node."""
         total = np.zeros((nodes.size, width))
         counts = lows[:, None] + np.arange(width)

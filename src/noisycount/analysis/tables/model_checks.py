@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from noisycount.analysis.posterior.predictive import contradiction, is_expected, two_sided
+from noisycount.analysis.posterior.predictive import contradiction_warning, is_expected, two_sided
 from noisycount.analysis.tables.independent_cells import IndependentCells
 from noisycount.analysis.tables.likelihoods import NO_END, Bounds, LevelAnswers
 from noisycount.analysis.tables.passes import Summary, first_settings
@@ -54,7 +54,7 @@ def farthest_out(prior: TablePrior, solution: Solution, tree: Tree, *, is_exact:
         return 1.0, None
     number = sum(group.nodes.size for group in groups)
     surprise = min(1.0, number * outlier.surprise)
-    words = contradiction(surprise, outlier.expected, number, outlier.known)
+    words = contradiction_warning(surprise, outlier.expected, number, outlier.known)
     return surprise, words and f"{words}: check {outlier.remedy} and the noise"
 
 

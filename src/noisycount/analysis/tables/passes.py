@@ -159,7 +159,7 @@ class UpwardPass:
             empty = Message(0, np.zeros(0), 0.0)
             self.messages[level] = [empty] * model.tree.sizes[level]
             tilts[level] = [empty.logs] * model.tree.sizes[level]
-            for nodes, children in _families(model, settings, level, widths):
+            for nodes, children in _groups_of_families(model, settings, level, widths):
                 split = self.split(level, nodes, children)
                 memory -= split.logs.size * (2 + split.final_tilts.shape[1])
                 self.branches[level].append(Branches(nodes, children, split if memory > 0 else None))
@@ -211,11 +211,11 @@ class UpwardPass:
                 np.array(first_tilts) if all(node_tilts.size == number_of_tilts for node_tilts in first_tilts) else None
             )
         is_bounded = settings.is_bounded or (is_positive and is_small)
-        wanted = self._wanted(level, nodes)
+        wanted = self._ranges_from_answers(level, nodes)
         logs = logs.reshape(*shape, -1)
         return Split(lows, logs, division, targets, is_positive, tilts, is_bounded, self.is_rough, wanted)
 
-    def _wanted(self, level: int, nodes: Counts) -> Bounds:
+    def _ranges_from_answers(self, level: int, nodes: Counts) -> Bounds:
         """Return the ranges of nodes that their own answers and their bounds leave."""
         reach, bounds = self.reaches[level], self.model.levels[level].bounds
         low = np.maximum(reach.low[nodes], bounds.low[nodes])
@@ -247,7 +247,7 @@ class UpwardPass:
         """
         likelihood, width = self.model.levels[level], split.messages.shape[1]
         logs = split.messages + likelihood.logs(nodes, split.low, width)
-        wanted = self._wanted(level, nodes)
+        wanted = self._ranges_from_answers(level, nodes)
         first, last = np.maximum(split.low, wanted.low), np.minimum(split.low + width - 1, wanted.high)
         is_disjoint = first > last
         bounds = likelihood.bounds
@@ -265,7 +265,9 @@ class UpwardPass:
             yield Message(int(first[row]), kept_logs - peak, constant)
 
 
-def _families(model: Model, settings: Settings, level: int, widths: Counts) -> Iterator[tuple[Counts, Counts]]:
+def _groups_of_families(
+    model: Model, settings: Settings, level: int, widths: Counts
+) -> Iterator[tuple[Counts, Counts]]:
     """Yield the nodes of a level in groups that are computed together, with their children.
 
     The nodes of a group have the same number of children and of zones, and similar ranges of counts.
@@ -277,11 +279,11 @@ def _families(model: Model, settings: Settings, level: int, widths: Counts) -> I
     keys = np.stack([numbers, settings.zones[level]], axis=1)[nodes_in_order]
     starts = [0, *(np.flatnonzero((np.diff(keys, axis=0) != 0).any(axis=1)) + 1), nodes_in_order.size]
     for start, stop in pairwise(starts):
-        for nodes in _chunks(nodes_in_order[start:stop], numbers * widest * settings.zones[level]):
+        for nodes in _groups_of_similar_size(nodes_in_order[start:stop], numbers * widest * settings.zones[level]):
             yield nodes, np.stack([model.children(level, int(node)) for node in nodes])
 
 
-def _chunks(nodes: Counts, sizes: Counts) -> Iterator[Counts]:
+def _groups_of_similar_size(nodes: Counts, sizes: Counts) -> Iterator[Counts]:
     """Yield groups of nodes with similar numbers of weights, the smallest first.
 
     The arrays of a group are as wide as its largest node needs, so similar sizes waste little memory.

@@ -63,20 +63,20 @@ class Dirichlet:
         if self.concentrations.size == shape[1] and span <= lows.size * width:
             counts = np.arange(first, first + span - 1)
             runs = np.lib.stride_tricks.sliding_window_view(
-                _cumulated(log_rising_steps(counts, self.concentrations[0])), width, axis=-1
+                _cumulative_sums(log_rising_steps(counts, self.concentrations[0])), width, axis=-1
             )
             above = runs[:, lows - first].swapaxes(0, 1)
             return LogWeights(at_low, above - above[..., :1] + tilted)
         counts = lows[:, None, :, None] + np.arange(width - 1)
         steps = log_rising_steps(counts, self.concentrations[..., None])
         steps = np.broadcast_to(steps, (*shape, width - 1)) + tilt[..., None, None]
-        return LogWeights(at_low, _cumulated(steps))
+        return LogWeights(at_low, _cumulative_sums(steps))
 
     def factor(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
         """Return ln k!·Γ(A)/Γ(k + A) of `width` counts of each node, shape (nodes, sets, …)."""
         counts = lows[:, None, None] + np.arange(width - 1)
         steps = -log_rising_steps(counts, self.total[..., None]) - tilt[..., None]
-        return LogWeights(-_log_rising(lows[:, None], self.total), _cumulated(steps))
+        return LogWeights(-_log_rising(lows[:, None], self.total), _cumulative_sums(steps))
 
 
 @frozen(eq=False)
@@ -106,13 +106,13 @@ class Multinomial:
         at_low = np.where(lows > 0, first * logs - log_factorial(first), 0.0)
         counts = lows[..., None] + np.arange(width - 1.0)
         steps = logs[..., None] + tilt[..., None] - np.log1p(counts)
-        return LogWeights(at_low[:, None], _cumulated(steps)[:, None])
+        return LogWeights(at_low[:, None], _cumulative_sums(steps)[:, None])
 
     def factor(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
         """Return ln k! of each node."""
         counts = lows[:, None, None] + np.arange(width - 1.0)
         at_low = log_factorial(lows[:, None].astype(np.float64))
-        return LogWeights(at_low, _cumulated(np.log1p(counts) - tilt[..., None]))
+        return LogWeights(at_low, _cumulative_sums(np.log1p(counts) - tilt[..., None]))
 
 
 def _log_rising(counts: Counts, concentrations: Reals) -> Reals:
@@ -129,7 +129,7 @@ def _log_sums(law: CellLaw, cells: int, lows: tuple[int, ...], width: int) -> Re
     return np.array([sums.log_pmf(low, width) for low in lows])
 
 
-def _cumulated(steps: Reals) -> Reals:
+def _cumulative_sums(steps: Reals) -> Reals:
     """Return the sums of steps on the last axis, beginning with 0."""
     padded = np.zeros((*steps.shape[:-1], steps.shape[-1] + 1))
     np.cumsum(steps, axis=-1, out=padded[..., 1:])

@@ -54,7 +54,7 @@ def tilt_to_mean(logs: Reals, goals: Reals, start: Reals, *, is_positive: bool) 
     for step in range(_STEPS):
         tilts[active] = trial
         is_whole = active.size == len(rows)  # without copies then
-        tilted_laws, constants[active] = _tilted(rows if is_whole else rows[active], trial)
+        tilted_laws, constants[active] = _tilt_weights(rows if is_whole else rows[active], trial)
         if is_whole:
             laws = tilted_laws
         else:
@@ -88,7 +88,7 @@ def _sum_range(logs: Reals) -> tuple[Reals, Reals]:
     return smallest, largest
 
 
-def _tilted(logs: Reals, tilts: Reals) -> tuple[Reals, Reals]:
+def _tilt_weights(logs: Reals, tilts: Reals) -> tuple[Reals, Reals]:
     """Return weights under given tilts as distributions, and the logarithms of what they were divided by.
 
     Shapes: logs (rows, summands, width), tilts (rows,); results (rows, summands, width) and (rows,).
@@ -266,10 +266,12 @@ class Split:
         is_kept = messages > -np.inf
         if is_kept.all() or not self.is_bounded:
             return messages
-        return np.where(is_kept, messages, sums.sum_of_logs(self._log_factors[0] + self._rare, axis=1))
+        return np.where(
+            is_kept, messages, sums.sum_of_logs(self._log_factors[0] + self._bounds_of_dropped_sums, axis=1)
+        )
 
     @cached_property
-    def _rare(self) -> Reals:
+    def _bounds_of_dropped_sums(self) -> Reals:
         """Upper bounds of the log probabilities of sums that are not kept, shape (nodes, sets·zones, counts).
 
         −inf if a sum is kept or impossible.
@@ -348,7 +350,11 @@ class Split:
             return np.zeros(len(laws))
         neglected = _share_sums(laws, np.where(law > 0, -np.inf, logs + np.log(_ROUNDED * self._sum.smallest)))
         small_loss = _SMALL_LOSS_LEARNED if self.is_rough else _SMALL_LOSS
-        return neglected if neglected.max(initial=0.0) < small_loss else _share_sums(laws, logs + self._rare)
+        return (
+            neglected
+            if neglected.max(initial=0.0) < small_loss
+            else _share_sums(laws, logs + self._bounds_of_dropped_sums)
+        )
 
 
 def _share_sums(laws: Reals, logs: Reals) -> Reals:

@@ -179,13 +179,13 @@ class PositiveSum:
             return outside[:, :, None]
         first, second = self._halves
         parts = (
-            half._correlations(row_by_row(_correlated, outside, other._unrounded_law))  # noqa: SLF001  (of this class)
+            half._correlations(row_by_row(_correlate, outside, other._unrounded_law))  # noqa: SLF001  (of this class)
             for half, other in ((first, second), (second, first))
         )
         return np.concatenate(list(parts), axis=2)
 
 
-def _correlated(outside: Reals, law: Reals) -> Reals:
+def _correlate(outside: Reals, law: Reals) -> Reals:
     """Return Σ_i outside(j + i)·law(i) for each position j."""
     return np.convolve(outside, law[::-1], "valid")
 
@@ -225,7 +225,7 @@ class FastSum:
         return _SummandGroups.from_weights(self.weights, self.wanted)
 
     @cached_property
-    def _upper(self) -> "FastSum | None":
+    def _sum_of_groups(self) -> "FastSum | None":
         """The sum of the groups; None if there is one group."""
         if self._groups.count == 1:
             return None
@@ -242,34 +242,34 @@ class FastSum:
     def first(self) -> Places:
         """First sum of `law` for each node, shape (nodes,)."""
         first: Places = self._groups.first.sum(axis=1)
-        return first if self._upper is None else first + self._upper.first
+        return first if self._sum_of_groups is None else first + self._sum_of_groups.first
 
     @property
     def smallest(self) -> Reals:
         """Smallest probability that exceeds rounding errors; smaller ones are set to 0. Shape (nodes, sets, 1)."""
-        return self.floor * self._groups.peaks[:, :, 0] if self._upper is None else self._upper.smallest
+        return self.floor * self._groups.peaks[:, :, 0] if self._sum_of_groups is None else self._sum_of_groups.smallest
 
     @cached_property
     def law(self) -> Reals:
         """Probabilities of the sum from `first` on, shape (nodes, sets, sums)."""
-        if self._upper is not None:
-            return self._upper.law
+        if self._sum_of_groups is not None:
+            return self._sum_of_groups.law
         law = self._groups.laws[:, :, 0]
         return np.where(law >= self.smallest, law, 0.0)
 
     @property
     def length(self) -> int:
         """Length of a transform at which no other sum falls on a wanted one."""
-        return self._groups.length if self._upper is None else self._upper.length
+        return self._groups.length if self._sum_of_groups is None else self._sum_of_groups.length
 
     def leave_one_out(self, outside: Reals) -> LeaveOneOutSums:
         """Return Σ_k outside(k)·P[the other summands add up to k − j] for each summand at its counts j.
 
         Shapes: outside (nodes, sets, sums).
         """
-        if self._upper is None:
+        if self._sum_of_groups is None:
             return self._groups.leave_one_out(outside[:, :, None])
-        above = self._upper.leave_one_out(outside)
+        above = self._sum_of_groups.leave_one_out(outside)
         members = self._groups.leave_one_out(above.values)
         return LeaveOneOutSums(members.values, members.rounding + above.rounding)
 

@@ -85,7 +85,7 @@ class TreeSolution:
             is_late = repeat + 1 >= _REPEATS and not is_cut
             solution = cls(up, down, answers, records)
             if is_late or not any(map(np.any, (*imprecise, down[-1].short))):
-                solution = solution._bounded() if aim == EXACT else solution
+                solution = solution._with_rounding_bounds() if aim == EXACT else solution
                 imprecise, is_shared = [level.rounding > aim for level in solution.down[:-1]], True
                 worst = max(float(level.rounding.max()) for level in solution.down)
                 is_over = is_late and (worst <= _GROSS or aim > EXACT)
@@ -104,7 +104,7 @@ class TreeSolution:
             solution = replace(solution, down=tuple(cut))
         return solution
 
-    def _bounded(self) -> Self:
+    def _with_rounding_bounds(self) -> Self:
         """Return the solution with bounds of what transforms changed and neglected at each node.
 
         The passes are repeated with upper bounds in place of the neglected probabilities. The weight of each table is

@@ -89,11 +89,11 @@ def wide_draws(law: SmoothLaw, number: int, random: np.random.Generator) -> NDAr
 
 def stride_within(length: float) -> int:
     """Return a stride of at most a length, and not much shorter, that whole blocks fill; at least 1."""
-    part = _block(POINTS << max(0, int(math.log2(max(length / POINTS, 1.0))) - 2))
+    part = _longest_block(POINTS << max(0, int(math.log2(max(length / POINTS, 1.0))) - 2))
     return max(1, int(length // part * part if length >= POINTS else length))
 
 
-def _block(stride: int) -> int:
+def _longest_block(stride: int) -> int:
     """Return the longest block that divides a stride; the shortest block for short strides."""
     times = stride // POINTS
     return POINTS * (times & -times) if times else POINTS
@@ -116,7 +116,7 @@ def lattice_law(first: int, chances: Reals, stride: int) -> SmoothLaw:
     def log_weight(counts: Reals) -> Reals:
         return np.log(np.interp(counts, places, values))
 
-    return _centred_law(log_weight, ends, int(places[np.argmax(values)]), (), _block(stride))
+    return _centred_law(log_weight, ends, int(places[np.argmax(values)]), (), _longest_block(stride))
 
 
 _PART = 128  # share of a standard deviation that is the stride of a sum, as a divisor
@@ -230,7 +230,7 @@ def _quadrature(law: CountDistribution, stride: int) -> tuple[Reals, Reals]:
     moved = start - law.centre
     cuts = [cut - moved for cut in law.cuts]
     ends = low - start, high - start
-    blocks = blocks_between(lambda places: law.log_weight(places + moved), *ends, cuts, _block(stride))
+    blocks = blocks_between(lambda places: law.log_weight(places + moved), *ends, cuts, _longest_block(stride))
     is_used = blocks.weights > 0
     return start + blocks.offsets[is_used], blocks.weights[is_used] / blocks.mass
 

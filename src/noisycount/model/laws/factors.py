@@ -297,12 +297,12 @@ def mode_and_turns(product: Product, support: tuple[int, int]) -> tuple[int, lis
     """
     smallest, largest = support
     if product.is_log_concave:
-        mode = _turn(product, smallest, largest, rising=True)
+        mode = _first_turn(product, smallest, largest, rising=True)
         return mode, [mode]
-    grid = _grid(product, support)
+    grid = _dense_grid(product, support)
     rises = (product.rises_after(grid) > 0).tolist()
     turns = [
-        _turn(product, low + 1, high, rising=before)
+        _first_turn(product, low + 1, high, rising=before)
         for (low, before), (high, after) in pairwise(zip(grid, rises, strict=True))
         if before != after
     ]
@@ -311,7 +311,7 @@ def mode_and_turns(product: Product, support: tuple[int, int]) -> tuple[int, lis
     return int(candidates[changes >= changes.max() - LOG_TIE][0]), turns
 
 
-def _turn(product: Product, smallest: int, largest: int, *, rising: bool) -> int:
+def _first_turn(product: Product, smallest: int, largest: int, *, rising: bool) -> int:
     """Return the first count in smallest..largest − 1 whose step has the other sign; without one, `largest`."""
 
     def signed_rise(count: float) -> float:
@@ -326,7 +326,7 @@ def _turn(product: Product, smallest: int, largest: int, *, rising: bool) -> int
     return int(first_whole(signed_rise, bracket).high)
 
 
-def _grid(product: Product, support: tuple[int, int]) -> list[int]:
+def _dense_grid(product: Product, support: tuple[int, int]) -> list[int]:
     """Return counts below the largest, dense near the ends of the support and near the kinks."""
     smallest, largest = support
     anchors = {smallest, largest, *(round(kink) for kink in product.kinks)}

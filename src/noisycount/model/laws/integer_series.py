@@ -84,7 +84,7 @@ def sum_of_smooth(values: Callable[[Reals], Reals], edges: Reals) -> float:
             if series is None or float(np.abs(series.last_terms @ part).sum()) * (high - low) <= allowed:
                 total += mass
             else:
-                rough += _halves(low, high)
+                rough += _split_in_halves(low, high)
         runs = rough
     return total
 
@@ -103,7 +103,7 @@ def _values_at_nodes(values: Callable[[Reals], Reals], runs: list[tuple[int, int
     return np.split(values(np.concatenate(points)), np.cumsum([some.size for some in points])[:-1])
 
 
-def _halves(low: int, high: int) -> list[tuple[int, int]]:
+def _split_in_halves(low: int, high: int) -> list[tuple[int, int]]:
     """Return both halves of a run."""
     middle = (low + high) // 2
     return [(low, middle), (middle, high)]
@@ -155,7 +155,7 @@ class SmoothTable:
                 elif float(np.abs(series.last_terms @ part).max()) <= tolerance(low, high):
                     table.append(_Run(low, high, series.matrix @ part))
                 else:
-                    rough += _halves(low, high)
+                    rough += _split_in_halves(low, high)
             runs = rough
         return cls(tuple(sorted(table, key=lambda run: run.start)))
 

@@ -35,7 +35,7 @@ def erfcx(values: Reals) -> Reals:
 def normal_tail(values: Reals) -> Reals:
     """Return P[Z >= z] of the standard normal distribution, to a few units in the last place."""
     far = np.minimum(np.abs(values), _UNDERFLOW)
-    tails = _bell(far) * erfcx(far / math.sqrt(2)) / 2
+    tails = _bell_curve(far) * erfcx(far / math.sqrt(2)) / 2
     return np.where(np.signbit(values), 1 - tails, tails)
 
 
@@ -76,7 +76,7 @@ def _quantile_from_above(log_beta: float) -> float:
     return place
 
 
-def _bell(values: Reals) -> Reals:
+def _bell_curve(values: Reals) -> Reals:
     """Return e^(−z²/2) for 0 <= z <= 40, as a product in which the larger exponent is exact."""
     steps = np.rint(values * _SIXTEENTHS) / _SIXTEENTHS
     remainder: Reals = np.exp(-(values - steps) * (values + steps) / 2)

@@ -68,12 +68,12 @@ class Grid:
     support: tuple[float, float]  # first and last integer of the sum; blocks are cut off there
 
     @property
-    def firsts(self) -> Reals:
+    def first_integers(self) -> Reals:
         """First integer of each block inside the support, shape (blocks,)."""
         return np.maximum(self.starts, self.support[0])
 
     @property
-    def lasts(self) -> Reals:
+    def last_integers(self) -> Reals:
         """Last integer of each block inside the support, shape (blocks,)."""
         ends: Reals = self.starts + POINTS * 2.0**self.levels
         return np.minimum(ends - 1, self.support[1])
@@ -84,7 +84,7 @@ class Grid:
         Blocks of 24 integers are summed term by term, longer blocks by the Gauss rule of the counting measure. All
         arrays have shape (blocks, POINTS).
         """
-        nodes, logs = _rules()
+        nodes, logs = _quadrature_rules()
         offsets = self.starts[:, None] + nodes[self.levels]
         inside = (offsets >= self.support[0]) & (offsets <= self.support[1])
         return offsets, logs[self.levels], inside
@@ -95,16 +95,16 @@ class Grid:
         levels = np.repeat(self.levels - times, copies)
         within = np.arange(levels.size) - np.repeat(np.cumsum(copies) - copies, copies)
         starts = np.repeat(self.starts, copies) + within * POINTS * 2.0**levels
-        return Grid(starts, levels, self.support).inside
+        return Grid(starts, levels, self.support).within_support
 
     def within(self, selected: Flags) -> "Grid":
         """Return the selected blocks."""
         return Grid(self.starts[selected], self.levels[selected], self.support)
 
     @property
-    def inside(self) -> "Grid":
+    def within_support(self) -> "Grid":
         """The blocks that contain an integer of the support."""
-        return self.within(self.firsts <= self.lasts)
+        return self.within(self.first_integers <= self.last_integers)
 
 
 class Limits(NamedTuple):
@@ -134,14 +134,14 @@ def grid_between(
     if limits.longest < math.inf:
         level = min(level, max(0, int(np.log2(max(limits.longest / POINTS, 1)))))
     places = {*support, *(end for run in fine for end in run)}
-    grid = _graded(ends, support, places, level)
+    grid = _graded_blocks(ends, support, places, level)
     for first, last in fine:
         if last > first:
-            grid = grid.split(grid.levels * ((grid.starts <= last) & (grid.lasts >= first)))
+            grid = grid.split(grid.levels * ((grid.starts <= last) & (grid.last_integers >= first)))
     while True:
-        logs = log_weight(np.concatenate([grid.firsts, grid.lasts])).reshape(2, -1)
+        logs = log_weight(np.concatenate([grid.first_integers, grid.last_integers])).reshape(2, -1)
         selected = logs.max(axis=0) >= logs.max() - limits.negligible
-        selected |= (grid.firsts <= 1) & (grid.lasts >= -1)
+        selected |= (grid.first_integers <= 1) & (grid.last_integers >= -1)
         if not selected.all():
             grid, logs = grid.within(selected), logs[:, selected]
         changes = np.abs(logs[0] - logs[1]) / limits.steepest
@@ -152,7 +152,7 @@ def grid_between(
         grid = grid.split(np.minimum(times.astype(np.int_), grid.levels))
 
 
-def _graded(ends: tuple[float, float], support: tuple[float, float], places: set[float], level: int) -> Grid:
+def _graded_blocks(ends: tuple[float, float], support: tuple[float, float], places: set[float], level: int) -> Grid:
     """Return blocks of one level, halved until all except the shortest are shorter than their distance to every place.
 
     At each level, the block that contains a place and its two neighbours are too close and are halved.
@@ -166,11 +166,11 @@ def _graded(ends: tuple[float, float], support: tuple[float, float], places: set
         indices = [half for index in indices if index in near for half in (2 * index, 2 * index + 1)]
     blocks += [(float(index * POINTS), 0) for index in indices]
     starts, levels = np.array(sorted(blocks)).T
-    return Grid(starts, levels.astype(np.int_), support).inside
+    return Grid(starts, levels.astype(np.int_), support).within_support
 
 
 @lru_cache(maxsize=1)
-def _rules() -> tuple[Reals, Reals]:
+def _quadrature_rules() -> tuple[Reals, Reals]:
     """Return the nodes and the logarithms of the weights of the rules of all levels."""
     rules = [gram_rule(POINTS * 2**level) for level in range(_LEVELS)]
     return np.array([nodes for nodes, _ in rules]), np.log([weights for _, weights in rules])
@@ -237,8 +237,8 @@ def blocks_between(
     logs = np.full_like(offsets, -np.inf)
     logs[inside] = log_weight(offsets[inside])
     peak = float(logs.max())
-    firsts, weights = grid.firsts, np.exp(logs - peak + rules)
-    return Blocks(firsts, grid.lasts - firsts + 1, peak, offsets, weights)
+    firsts, weights = grid.first_integers, np.exp(logs - peak + rules)
+    return Blocks(firsts, grid.last_integers - firsts + 1, peak, offsets, weights)
 
 
 _STEEPEST = 16.0  # nats: the rule sums e^(−s·k) over a block with s·L <= 16 with an error of 1e-13
@@ -287,7 +287,7 @@ class SmoothLaw(CountDistribution):
     @cached_property
     def blocks(self) -> Blocks:
         """The blocks of all counts."""
-        return self._between(*self.support)
+        return self._blocks_between(*self.support)
 
     @cached_property
     def log_mass(self) -> float:
@@ -326,7 +326,7 @@ class SmoothLaw(CountDistribution):
         last = math.floor(min(not_nan(high, "high"), self.support[1]))
         if first > last:
             return -math.inf
-        part = self._between(first, last)
+        part = self._blocks_between(first, last)
         return part.peak - self.blocks.peak + math.log(part.mass / self.blocks.mass)
 
     def log_pmf(self, counts: ArrayLike) -> Reals:
@@ -339,7 +339,7 @@ class SmoothLaw(CountDistribution):
 
     def part(self, first: int, last: int) -> tuple[float, float]:
         """Return the logarithm of the weight of the counts first..last, and their mean, in records."""
-        blocks = self._between(max(first, self.support[0]), min(last, self.support[1]))
+        blocks = self._blocks_between(max(first, self.support[0]), min(last, self.support[1]))
         return blocks.peak + math.log(blocks.mass), self.centre + blocks.mean
 
     def moved(self, by: int) -> Self:
@@ -369,7 +369,7 @@ class SmoothLaw(CountDistribution):
 
     def points(self, fine: tuple[float, float] | None, highest: float, coarsest: float = math.inf) -> MeshPoints:
         """Return quadrature points with probabilities as weights, for functions that may be rough within `fine`."""
-        low, high = self._ends
+        low, high = self._end_offsets
         places = [] if fine is None else [(fine[0] - self.centre, fine[1] - self.centre)]
         first = max(low, min(high, 0.0, *(place[0] for place in places)))
         reached = max(low, 0.0, highest - self.centre, *(place[1] for place in places))
@@ -381,7 +381,7 @@ class SmoothLaw(CountDistribution):
 
     def reach(self, depth: float) -> tuple[float, float]:
         """Return the counts on both sides of the mode at which the probability has fallen by a factor e^depth."""
-        below, above = (self._fall_offset(0.0, end, depth) for end in self._ends)
+        below, above = (self._fall_offset(0.0, end, depth) for end in self._end_offsets)
         return self.centre + below, self.centre + above
 
     def log_tail_bound(self, count: float) -> float:
@@ -390,12 +390,12 @@ class SmoothLaw(CountDistribution):
         It is the larger log-probability of the count and the last count, plus the logarithm of the number of these
         counts.
         """
-        last, offset = self._ends[1], count - self.centre
+        last, offset = self._end_offsets[1], count - self.centre
         logs = self._log_chances(np.array([min(offset, last), last]))
         return float(logs.max()) + math.log(max(last - offset, 0) + 1)
 
     @property
-    def _ends(self) -> tuple[float, float]:
+    def _end_offsets(self) -> tuple[float, float]:
         """First and last offset."""
         low, high = self.support
         return float(low - self.centre), float(high - self.centre)
@@ -420,7 +420,7 @@ class SmoothLaw(CountDistribution):
             step = math.ceil(2 * step * _STRIDES[-1])
         return limit
 
-    def _between(self, first: int, last: int) -> Blocks:
+    def _blocks_between(self, first: int, last: int) -> Blocks:
         """Return the blocks of the counts first..last."""
         ends = first - self.centre, last - self.centre
         return blocks_between(self.log_weight, *ends, self.cuts, self.longest)

@@ -18,8 +18,8 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.factors import Factor, LogFactor, ValuedFactor
 from noisycount.model.laws.gamma import Expansion, Reals
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.sampling.scalar import RandomIntegers, as_written, drawable, public_grid
-from noisycount.model.searches import bracketed, bracketed_by_factors, first_whole, root
+from noisycount.model.sampling.scalar import RandomIntegers, as_written, drawable_scale, public_grid
+from noisycount.model.searches import bracket_root, bracketed_by_factors, first_whole, root
 from noisycount.validation import positive_number, real_number, whole_number
 
 # ln(1/2). Of P[|Z| >= z] and P[|Z| < z], only the smaller one keeps its relative precision.
@@ -290,14 +290,14 @@ class SymmetricNoise(Mechanism):
     def log_tail(self, alpha: float) -> float:
         """Return ln P[|Y − K| >= alpha], alpha in records."""
         errors = self.errors
-        return min(0.0, errors.log_tail_at(_reach(errors, alpha))) if alpha > 0 else 0.0
+        return min(0.0, errors.log_tail_at(_smallest_possible_error(errors, alpha))) if alpha > 0 else 0.0
 
     def log_within(self, alpha: float) -> float:
         """Return ln P[|Y − K| < alpha], alpha in records, also if it is tiny."""
         if alpha <= 0:
             return -math.inf
         errors = self.errors
-        reach = _reach(errors, alpha)
+        reach = _smallest_possible_error(errors, alpha)
         if errors.is_geometric or reach >= errors.spread:  # the tail keeps its distance to 1
             return log_one_minus_exp(min(0.0, errors.log_tail_at(reach)))
         inside = errors.within(reach)
@@ -329,7 +329,7 @@ class SymmetricNoise(Mechanism):
 
         if self.is_discrete:
             first, step = max(1, math.ceil(start)), max(1, math.ceil(_FIRST_STEP * start))
-            return int(first_whole(shortfall, bracketed(shortfall, first, step, (0, math.inf))).high)
+            return int(first_whole(shortfall, bracket_root(shortfall, first, step, (0, math.inf))).high)
         bracket = bracketed_by_factors(shortfall, start, 1 + _FIRST_STEP)
         return root(shortfall, bracket, _PRECISE).high
 
@@ -385,7 +385,7 @@ def require_log_concave(noise: SymmetricNoise, what: str) -> None:
         )
 
 
-def _reach(errors: ErrorLaw, alpha: float) -> float:
+def _smallest_possible_error(errors: ErrorLaw, alpha: float) -> float:
     """Return the smallest possible error that is at least alpha."""
     return math.ceil(alpha) if errors.is_discrete else alpha
 
@@ -432,7 +432,7 @@ class DiscreteNoise(AdditiveNoise):
     scale: Fraction = field()  # without field(), the property of the base class would become the default value
 
     def __init__(self, scale: float | Fraction) -> None:
-        object.__setattr__(self, "scale", drawable(as_written(scale, "scale")))
+        object.__setattr__(self, "scale", drawable_scale(as_written(scale, "scale")))
 
     def release(self, count: int) -> int:
         """Return the count plus one exact draw of the noise.

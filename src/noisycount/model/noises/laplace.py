@@ -19,7 +19,7 @@ from noisycount.model.laws.gamma import DIGITS, FLAT, Expansion, Kink, Reals, de
 from noisycount.model.noises.additive import AdditiveNoise, ClosedForm, ContinuousNoise, DiscreteNoise, Sampler
 from noisycount.model.sampling.scalar import discrete_laplace, price_as_written, rounded_laplace
 from noisycount.model.sampling.vectors import discrete_laplace_array
-from noisycount.model.searches import bracketed, first_whole
+from noisycount.model.searches import bracket_root, first_whole
 from noisycount.validation import RationalLike
 
 _STEEPEST = 1e280  # noise with this 1/scale never changes an integer
@@ -161,11 +161,11 @@ class LaplaceErrors(ClosedForm):
 
     def between(self, low: Reals, widths: Reals) -> Reals:
         """Return P[low <= Z < low + width], as the sum of the masses on both sides of 0."""
-        above = self._fall(self.first, low, widths)
-        below = self._fall(0.0, self.first - low - widths, widths)
+        above = self._exponential_difference(self.first, low, widths)
+        below = self._exponential_difference(0.0, self.first - low - widths, widths)
         return (above + below) / (1 + math.exp(-self._rate) if self.is_discrete else 2.0)
 
-    def _fall(self, start: float, low: Reals, widths: Reals) -> Reals:
+    def _exponential_difference(self, start: float, low: Reals, widths: Reals) -> Reals:
         """Return e^(−l/scale) − e^(−(l + width)/scale), restricted to distances of at least `start`."""
         lengths = np.minimum(widths, np.maximum(low + widths - start, 0))
         return -np.exp(-self._rate * np.maximum(low, start)) * np.expm1(-self._rate * lengths)
@@ -305,4 +305,4 @@ class DiscreteLaplace(DiscreteNoise, LaplaceKernel):
             return log_beta - errors.log_tail_at(alpha)
 
         start = max(1, math.ceil(-shortfall(0) * errors.spread))
-        return int(first_whole(shortfall, bracketed(shortfall, start, 1, (0, math.inf))).high)
+        return int(first_whole(shortfall, bracket_root(shortfall, start, 1, (0, math.inf))).high)

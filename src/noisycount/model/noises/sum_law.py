@@ -71,7 +71,7 @@ class SumLaw(CertifiedErrorLaw):
         """E|Z| in records: twice the sum, or the integral, of P[Z >= z] over z > 0."""
         above = Above(self.is_discrete)
         first = np.array([self.first])
-        return 2 * math.exp(float(self._logarithms(first, above, above)[0]))
+        return 2 * math.exp(float(self._log_densities(first, above, above)[0]))
 
     def log_density(self, errors: Reals) -> Reals:
         """Return the logarithm of the density of Z, or of P[Z = z] if it is discrete.
@@ -79,22 +79,22 @@ class SumLaw(CertifiedErrorLaw):
         If the widest Laplace scale is at least 4 records, discrete noise has a smooth function between the integers,
         one on each side of 0.
         """
-        return self._logarithms(np.abs(errors))
+        return self._log_densities(np.abs(errors))
 
     def log_lifted(self, errors: Reals) -> Reals:
         """Return the logarithm of the density times e^(|z|/b), where b is the widest Laplace scale.
 
         The absolute error does not grow with the distance from 0.
         """
-        return self._logarithms(np.abs(errors), is_lifted=True)
+        return self._log_densities(np.abs(errors), is_lifted=True)
 
     def log_tail(self, distances: Reals) -> Reals:
         """Return ln 2 + ln P[Z >= z]."""
-        return math.log(2) + self._logarithms(distances, Above(self.is_discrete))
+        return math.log(2) + self._log_densities(distances, Above(self.is_discrete))
 
     def reach(self, depth: float) -> float:
         """Return a distance at which the density has fallen by a factor e^depth, at most a quarter too large."""
-        return _reach(self, depth)
+        return _distance_at_depth(self, depth)
 
     def log_profile(self, distances: Reals) -> Reals:
         """Return the logarithm of the density at distances from 0, without a table."""
@@ -109,9 +109,9 @@ class SumLaw(CertifiedErrorLaw):
     def log_masses(self, lows: Reals, width: float) -> Reals:
         """Return ln P[low <= Z < low + width], to full relative precision."""
         window = Window(width, self.is_discrete)
-        return self._logarithms(lows - self.first + window.centre, window)
+        return self._log_densities(lows - self.first + window.centre, window)
 
-    def _logarithms(self, distances: Reals, *ends: Above | Window, is_lifted: bool = False) -> Reals:
+    def _log_densities(self, distances: Reals, *ends: Above | Window, is_lifted: bool = False) -> Reals:
         """Return the logarithm of the density at distances >= 0, or of its tail or window if `ends` has one."""
         shaped = distances.ravel()
         evaluate = self._logarithms_on_integers if self.is_discrete else self._on_line
@@ -137,12 +137,14 @@ class SumLaw(CertifiedErrorLaw):
 
     def _on_integers(self, distances: Reals, ends: Sequence[Above | Window], *, is_lifted: bool) -> Reals:
         """Return the logarithms of discrete noise by inversion of the transform."""
-        parts = [*self._poles(1.0), *self._combs(), *ends]
+        parts = [*self._laplace_transforms(1.0), *self._discrete_gaussian_transforms(), *ends]
         is_window = any(isinstance(end, Window) for end in ends)
         is_open = self._is_open(np.ones_like(distances) if is_window else distances)
         logarithms = np.empty_like(distances)
         for some, course in ((is_open, _around_all_poles), (~is_open, _around_period)):
-            logarithms[some] = _log_inverse(parts, self._pole(1.0), distances[some], course, is_lifted=is_lifted)
+            logarithms[some] = _log_inverse(
+                parts, self._smallest_rate(1.0), distances[some], course, is_lifted=is_lifted
+            )
         return logarithms
 
     def _on_line(self, distances: Reals, ends: Sequence[Above | Window], *, is_lifted: bool) -> Reals:
@@ -154,10 +156,10 @@ class SumLaw(CertifiedErrorLaw):
             scaled = distances / unit
             logs = np.log(terms.lifted(scaled, is_tail=is_tail))
             return (logs if is_lifted else logs - scaled) + (len(ends) - 1) * math.log(unit)
-        parts = [*self._poles(unit), *(end.in_units(unit) for end in ends)]
+        parts = [*self._laplace_transforms(unit), *(end.in_units(unit) for end in ends)]
         if self.gaussian:
             parts.append(Normal(self._gaussian_variance / unit**2))
-        logarithms = _log_inverse(parts, self._pole(unit), distances / unit, _along_line, is_lifted=is_lifted)
+        logarithms = _log_inverse(parts, self._smallest_rate(unit), distances / unit, _along_line, is_lifted=is_lifted)
         return logarithms + (len(ends) - 1) * math.log(unit)
 
     @property
@@ -176,18 +178,18 @@ class SumLaw(CertifiedErrorLaw):
             return np.zeros_like(distances, dtype=np.bool_)
         return distances >= (_OUT_OF_REACH if self.gaussian else 0)
 
-    def _poles(self, unit: float) -> list[TransformFactor]:
+    def _laplace_transforms(self, unit: float) -> list[TransformFactor]:
         """Return the transform of the Laplace noises, if there are any, with scales in records/unit."""
         if not self.laplace:
             return []
         rates, counts = np.unique(unit / np.array(self.laplace), return_counts=True)
         return [Poles(rates, counts.astype(np.float64), self.is_discrete)]
 
-    def _pole(self, unit: float) -> float:
+    def _smallest_rate(self, unit: float) -> float:
         """Return the smallest rate 1/scale of the Laplace noises, times the unit; infinite if there are none."""
         return unit / self.widest_laplace if self.laplace else math.inf
 
-    def _combs(self) -> list[TransformFactor]:
+    def _discrete_gaussian_transforms(self) -> list[TransformFactor]:
         """Return the transforms of the discrete Gaussian noises."""
         return [Comb(scale**2, copies) for scale, copies in Counter(self.gaussian).items()]
 
@@ -258,29 +260,29 @@ class SumLaw(CertifiedErrorLaw):
     def within(self, reach: float) -> float:
         """Return P[|Z| < reach] from one integral."""
         at_zero, width = (self.peak, reach - 1) if self.is_discrete else (0.0, reach)
-        masses = self._windows(np.array([self.first]), np.array([float(width)]))
+        masses = self._interval_masses(np.array([self.first]), np.array([float(width)]))
         return at_zero + 2 * float(masses[0])
 
     def between(self, low: Reals, widths: Reals) -> Reals:
         """Return P[low <= Z < low + width]: a difference of the smaller tails, or an integral if they cancel."""
-        starts, lengths = self._mirrored(low, widths)
+        starts, lengths = self._mirror_intervals(low, widths)
         tails = self.exceedance(starts)
         masses = tails - self.exceedance(starts + lengths)
         near = (masses * _CANCELLED < tails) & self._has_windows(starts, lengths)
         above, below = np.maximum(starts[near], 0.0), np.maximum(-starts[near], 0.0)
-        masses[near] = self._windows(above, starts[near] + lengths[near] - above)
-        masses[near] += self._windows(np.full_like(below, self.first), below)
+        masses[near] = self._interval_masses(above, starts[near] + lengths[near] - above)
+        masses[near] += self._interval_masses(np.full_like(below, self.first), below)
         return masses
 
     def uncertainty(self, low: Reals, widths: Reals) -> Reals:
         """Return the error of differences of tails that cancel off the lattice, where no integral is available."""
-        starts, lengths = self._mirrored(low, widths)
+        starts, lengths = self._mirror_intervals(low, widths)
         errors = np.zeros(starts.shape)
         differs = ~self._has_windows(starts, lengths)
         errors[differs] = 2 * _ROUNDING * self.exceedance(starts[differs])
         return errors
 
-    def _mirrored(self, low: Reals, widths: Reals) -> tuple[Reals, Reals]:
+    def _mirror_intervals(self, low: Reals, widths: Reals) -> tuple[Reals, Reals]:
         """Return starts and widths of the intervals, mirrored so that the larger part of each lies above 0."""
         lows, lengths = np.broadcast_arrays(low, widths)
         mirrored = self.first - (lows + lengths)
@@ -292,7 +294,7 @@ class SumLaw(CertifiedErrorLaw):
             return np.full(starts.shape, fill_value=True)
         return (starts % 1.0 == 0) & (lengths % 1.0 == 0)
 
-    def _windows(self, starts: Reals, lengths: Reals) -> Reals:
+    def _interval_masses(self, starts: Reals, lengths: Reals) -> Reals:
         """Return the masses of intervals from starts >= 0, by a closed formula or one integral for each length."""
         terms, unit = self._laplace_terms, self.widest_laplace
         if terms is not None and terms.has_windows:
@@ -305,7 +307,7 @@ class SumLaw(CertifiedErrorLaw):
 
 
 @lru_cache(maxsize=256)  # pairs of a distribution and a depth
-def _reach(law: SumLaw, depth: float) -> float:
+def _distance_at_depth(law: SumLaw, depth: float) -> float:
     """Return a distance at which the density has fallen by a factor e^depth, on a grid of ratio 1.25."""
     distances = np.ceil(law.spread * _STRIDES)
     logs = law.log_profile(np.append(0.0, distances))
@@ -380,7 +382,7 @@ def _log_inverse_of_batch(
     parts: Sequence[TransformFactor], pole: float, distances: Reals, course: Course, *, is_lifted: bool
 ) -> Reals:
     """Return `_log_inverse` for at most 256 distances."""
-    tilt, curvature = _saddle(parts, pole, distances)
+    tilt, curvature = _saddle_point(parts, pole, distances)
     widest = _WIDEST_ON_LATTICE if course in (_around_all_poles, _around_period) else math.inf
     width = np.minimum(1 / np.sqrt(np.maximum(curvature, _TINY)), widest)
     tilted = [part.tilted(tilt) for part in parts]
@@ -411,7 +413,7 @@ def _path_integral(tilted: Sequence[TiltedTransform], distances: Reals, width: R
     return total * width * (_SPACING / math.pi)
 
 
-def _saddle(parts: Sequence[TransformFactor], pole: float, distances: Reals) -> tuple[Tilt, Reals]:
+def _saddle_point(parts: Sequence[TransformFactor], pole: float, distances: Reals) -> tuple[Tilt, Reals]:
     """Return the θ with (ln M)'(θ) = x, within a twentieth of the path's width, and (ln M)''(θ).
 
     Newton's method for the logarithm of the slope as a function of ln(θ/(pole − θ)), with bisection as a safeguard. If
@@ -424,8 +426,8 @@ def _saddle(parts: Sequence[TransformFactor], pole: float, distances: Reals) -> 
     low, high = np.full_like(target_slopes, -_FARTHEST_LOGIT), np.full_like(target_slopes, _FARTHEST_LOGIT)
     logits = np.zeros_like(target_slopes)
     for trial in range(_TRIALS):
-        tilt = _tilt(logits, poles)
-        slope, curvature = _slopes(parts, tilt)
+        tilt = _tilt_of_logits(logits, poles)
+        slope, curvature = _log_derivatives(parts, tilt)
         error = slope - target_slopes
         if (np.abs(error) <= _NEAR_SADDLE * np.sqrt(curvature)).all():
             break
@@ -440,13 +442,13 @@ def _saddle(parts: Sequence[TransformFactor], pole: float, distances: Reals) -> 
     return tilt, curvature
 
 
-def _slopes(parts: Sequence[TransformFactor], tilt: Tilt) -> tuple[Reals, Reals]:
+def _log_derivatives(parts: Sequence[TransformFactor], tilt: Tilt) -> tuple[Reals, Reals]:
     """Return the first two derivatives of ln M at θ."""
     slope, curvature = np.sum([part.slopes(tilt) for part in parts], axis=0)
     return slope, curvature
 
 
-def _tilt(logits: Reals, poles: Reals) -> Tilt:
+def _tilt_of_logits(logits: Reals, poles: Reals) -> Tilt:
     """Return the θ with ln(θ/(pole − θ)) = logits."""
     return Tilt(poles / (1 + np.exp(-logits)), poles / (1 + np.exp(logits)), poles)
 
@@ -455,7 +457,7 @@ def _upper_bracket(parts: Sequence[TransformFactor], target_slopes: Reals) -> Re
     """Return points at which (ln M)' exceeds the target slopes."""
     poles = np.ones_like(target_slopes)
     while True:
-        is_below = _slopes(parts, Tilt(poles / 2, poles / 2, poles))[0] < target_slopes
+        is_below = _log_derivatives(parts, Tilt(poles / 2, poles / 2, poles))[0] < target_slopes
         if not is_below.any():
             return poles
         poles = np.where(is_below, 2 * poles, poles)

@@ -184,8 +184,8 @@ class Comb:
             return Normal(self.variance * self.copies).slopes(tilt)
         weights, nearest = self._neighbours(tilt.point)
         chances = weights / weights.sum(axis=1, keepdims=True)
-        mean = chances @ self._orders
-        spread = (chances * (self._orders - mean[:, None]) ** 2).sum(axis=1)
+        mean = chances @ self._term_indices
+        spread = (chances * (self._term_indices - mean[:, None]) ** 2).sum(axis=1)
         return self.copies * (nearest + mean), self.copies * spread
 
     def tilted(self, tilt: Tilt) -> TiltedTransform:
@@ -194,7 +194,7 @@ class Comb:
             return Normal(self.variance * self.copies).tilted(tilt)
         if self._is_wide:
             drift = self.variance * tilt.point
-            weights, at_zero = self._images(tilt.point), self._images(_ORIGIN)
+            weights, at_zero = self._poisson_terms(tilt.point), self._poisson_terms(_ORIGIN)
             variance, turn = self.variance, 2j * np.pi * self.variance
             logarithm = drift * tilt.point / 2
         else:
@@ -225,7 +225,7 @@ class Comb:
         return self.variance >= _WIDE**2
 
     @property
-    def _orders(self) -> Reals:
+    def _term_indices(self) -> Reals:
         """Indices of the terms of the sum that are not negligible, symmetric around 0."""
         reach = math.sqrt(2 * _NEGLIGIBLE * self.variance)
         if self._is_wide:
@@ -233,17 +233,17 @@ class Comb:
         order = math.ceil(reach + 0.5)
         return np.arange(-order, order + 1.0)
 
-    def _images(self, point: Reals) -> Complexes:
+    def _poisson_terms(self, point: Reals) -> Complexes:
         """Return the terms of Poisson's sum at θ, shape (points, images)."""
         means = self.variance * point
-        turns = 2j * np.pi * (means - np.round(means))[:, None] * self._orders
-        return np.exp(turns - 2 * np.pi**2 * self.variance * self._orders**2)
+        turns = 2j * np.pi * (means - np.round(means))[:, None] * self._term_indices
+        return np.exp(turns - 2 * np.pi**2 * self.variance * self._term_indices**2)
 
     def _neighbours(self, point: Reals) -> tuple[Reals, Reals]:
         """Return the terms e^(θ·k − k²/(2v)) around the largest term, relative to it, and the k of the largest term."""
         means = self.variance * point
         nearest = np.round(means)
-        excess = self._orders * (self._orders - 2 * (means - nearest)[:, None])
+        excess = self._term_indices * (self._term_indices - 2 * (means - nearest)[:, None])
         return np.exp(-excess / (2 * self.variance)), nearest
 
 

@@ -32,7 +32,7 @@ class Law(ABC):
         """Yield enclosures of the weights of 0, 1, 2, …, except the last if there is a last."""
 
     @abstractmethod
-    def whole(self, bits: int) -> Enclosed:
+    def total_weight(self, bits: int) -> Enclosed:
         """Return an enclosure of the sum of all weights."""
 
     def edges(self, bits: int) -> list[int]:
@@ -49,7 +49,7 @@ class Law(ABC):
     def _edges(self, bits: int, precision: int) -> list[int] | None:
         """Return the edges, or None if this precision leaves one undetermined."""
         last = (1 << bits) - 1
-        least, most = self.whole(precision)
+        least, most = self.total_weight(precision)
         low = high = 0
         found: list[int] = []
         for below, above in self.weights(precision):
@@ -72,10 +72,10 @@ class Geometric(Law):
 
     def weights(self, bits: int) -> Iterator[Enclosed]:
         """Yield the weights; each is the previous weight times e^(−1/scale)."""
-        powers = _products((1 << bits,) * 2, exponential(1 / self.scale, bits), bits)
+        powers = _successive_products((1 << bits,) * 2, exponential(1 / self.scale, bits), bits)
         return powers if self.limit is None else islice(powers, self.limit - 1)
 
-    def whole(self, bits: int) -> Enclosed:
+    def total_weight(self, bits: int) -> Enclosed:
         """Return an enclosure of (1 − e^(−limit/scale))/(1 − e^(−1/scale))."""
         one = 1 << bits
         low, high = exponential(1 / self.scale, bits)
@@ -95,14 +95,14 @@ class HalfGaussian(Law):
     def weights(self, bits: int) -> Iterator[Enclosed]:
         """Yield the weights; each is the previous weight times e^(−(2x + 1)/(2·scale²)), itself a running product."""
         slow = 1 / (2 * self.scale * self.scale)
-        ratios = _products(exponential(slow, bits), exponential(2 * slow, bits), bits)
+        ratios = _successive_products(exponential(slow, bits), exponential(2 * slow, bits), bits)
         low = high = 1 << bits
         yield low, high
         for less, more in ratios:
             low, high = low * less >> bits, -(-high * more >> bits)
             yield 2 * low, 2 * high
 
-    def whole(self, bits: int) -> Enclosed:
+    def total_weight(self, bits: int) -> Enclosed:
         """Return an enclosure of the sum of all weights.
 
         Terms are summed until weights are a few units. For x >= scale, each further weight falls by a factor
@@ -140,7 +140,7 @@ def exponential(power: Fraction, bits: int) -> Enclosed:
     return max(0, low >> extra), -(-high >> extra)
 
 
-def _products(first: Enclosed, factor: Enclosed, bits: int) -> Iterator[Enclosed]:
+def _successive_products(first: Enclosed, factor: Enclosed, bits: int) -> Iterator[Enclosed]:
     """Yield a number and its successive products with a factor."""
     low, high = first
     while True:
@@ -191,21 +191,21 @@ class Inversion:
         draws = self.guide[words >> np.uint32(32 - _GUIDE)].astype(np.int64)
         near = np.flatnonzero(draws == _OPEN)
         digits = (words[near] >> np.uint32(1)).astype(np.int64)
-        draws[near], told = _placed(self.first, digits)
+        draws[near], told = _place_digits(self.first, digits)
         if not told.all():
-            draws[near[~told]] = self._second(digits[~told], entropy)
+            draws[near[~told]] = self._resolve_ties(digits[~told], entropy)
         return draws, (words & np.uint32(1)).astype(np.bool_)
 
-    def _second(self, digits: Integers, entropy: Entropy) -> Integers:
+    def _resolve_ties(self, digits: Integers, entropy: Entropy) -> Integers:
         """Return the draws whose first 31 digits equal those of an edge."""
         more = np.frombuffer(entropy(4 * digits.size), dtype=np.uint32).astype(np.int64)
         digits = digits << np.int64(_SECOND - _FIRST) | more
-        draws, told = _placed(self.second, digits)
+        draws, told = _place_digits(self.second, digits)
         for place in np.flatnonzero(~told):
-            draws[place] = self._further(int(digits[place]), entropy)
+            draws[place] = self._resolve_rare_tie(int(digits[place]), entropy)
         return draws
 
-    def _further(self, digits: int, entropy: Entropy) -> int:
+    def _resolve_rare_tie(self, digits: int, entropy: Entropy) -> int:
         """Return the draw whose first 63 digits equal those of an edge."""
         bits = _SECOND
         while True:
@@ -217,7 +217,7 @@ class Inversion:
                 return draw
 
 
-def _placed(edges: Integers, digits: Integers) -> tuple[Integers, Flags]:
+def _place_digits(edges: Integers, digits: Integers) -> tuple[Integers, Flags]:
     """Return the number of edges that are at most the digits, and True where no edge is equal to them."""
     draws = np.searchsorted(edges, digits, side="right").astype(np.int64)
     told = (draws == 0) | (edges[draws - 1] != digits)
@@ -229,11 +229,11 @@ def laplace_by_inversion(scale: Fraction, size: int, entropy: Entropy) -> Intege
 
     The base-1024 digits of a geometric number are independent, as e^(−(a + 1024·b)/scale) is a product.
     """
-    magnitudes, negative = Inversion.from_law(_digit(scale)).draws(size, entropy)
+    magnitudes, negative = Inversion.from_law(_lowest_digit_law(scale)).draws(size, entropy)
     unit = 1
     while scale > _WIDEST:
         scale, unit = scale / _DIGIT, unit * _DIGIT
-        magnitudes += unit * Inversion.from_law(_digit(scale)).draws(size, entropy)[0]
+        magnitudes += unit * Inversion.from_law(_lowest_digit_law(scale)).draws(size, entropy)[0]
     np.negative(magnitudes, out=magnitudes, where=negative)
     return magnitudes[~negative | (magnitudes != 0)]
 
@@ -245,6 +245,6 @@ def gaussian_by_inversion(scale: Fraction, size: int, entropy: Entropy) -> Integ
     return draws
 
 
-def _digit(scale: Fraction) -> Law:
+def _lowest_digit_law(scale: Fraction) -> Law:
     """Return the distribution of the lowest digit of a geometric number; for a small scale, of the whole number."""
     return Geometric(scale, _DIGIT if scale > _WIDEST else None)

@@ -53,7 +53,7 @@ def check_range(scale: float | Fraction) -> None:
         raise ValueError(f"scale must be between 2**-52 and 2**52 records, got {float(scale)!r}")
 
 
-def drawable(scale: Fraction) -> Fraction:
+def drawable_scale(scale: Fraction) -> Fraction:
     """Return the scale, rounded up if its terms are too large for the vectorised sampler."""
     check_range(scale)
     if max(scale.numerator, scale.denominator) <= LARGEST_TERM:

@@ -26,7 +26,7 @@ Trial = Callable[[int, Lanes], Flags]
 Law = Callable[[Fraction, int, Entropy], Draws]
 
 
-def _below(bound: int, size: int, entropy: Entropy) -> Words:
+def _uniform_below(bound: int, size: int, entropy: Entropy) -> Words:
     """Return `size` uniform integers in 0..bound − 1."""
     if bound == 1:
         return np.zeros(size, dtype=np.uint64)
@@ -72,7 +72,7 @@ def _bernoulli_exp(numerators: Words, denominator: int, entropy: Entropy) -> Fla
     """Return True with probability exactly e^(−numerator/denominator), for each ratio in [0, 1]."""
 
     def succeeds(trial: int, lanes: Lanes) -> Flags:
-        return _below(denominator * trial, lanes.size, entropy) < numerators[lanes]
+        return _uniform_below(denominator * trial, lanes.size, entropy) < numerators[lanes]
 
     return _odd_first_failures(succeeds, numerators.size)
 
@@ -84,8 +84,8 @@ def _bernoulli_exp_half_square(numerators: Words, denominator: int, entropy: Ent
     """
 
     def succeeds(trial: int, lanes: Lanes) -> Flags:
-        first = _below(denominator, lanes.size, entropy) < numerators[lanes]
-        second = _below(2 * denominator * trial, lanes.size, entropy) < numerators[lanes]
+        first = _uniform_below(denominator, lanes.size, entropy) < numerators[lanes]
+        second = _uniform_below(2 * denominator * trial, lanes.size, entropy) < numerators[lanes]
         return first & second
 
     return _odd_first_failures(succeeds, numerators.size)
@@ -104,19 +104,19 @@ def _bernoulli_exp_power(numerators: Words, denominator: int, powers: Words, ent
     return accepted
 
 
-def _offsets(units: int, size: int, entropy: Entropy) -> Words:
+def _exponential_offsets(units: int, size: int, entropy: Entropy) -> Words:
     """Return `size` integers u in 0..units − 1 with P[u] ∝ e^(−u/units)."""
     parts: list[Words] = []
     missing = size
     while missing:
-        proposed = _below(units, missing + missing // 2 + 8, entropy)
+        proposed = _uniform_below(units, missing + missing // 2 + 8, entropy)
         accepted = proposed[_bernoulli_exp(proposed, units, entropy)][:missing]
         parts.append(accepted)
         missing -= accepted.size
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint64)
 
 
-def _wholes(size: int, entropy: Entropy) -> Words:
+def _geometric_numbers(size: int, entropy: Entropy) -> Words:
     """Return `size` geometric numbers with P[V >= v] = e^−v."""
     wholes = np.zeros(size, dtype=np.uint64)
     running = np.arange(size)
@@ -129,7 +129,7 @@ def _wholes(size: int, entropy: Entropy) -> Words:
 def exponential_steps_array(scale: Fraction, size: int, entropy: Entropy) -> Draws:
     """Return `size` geometric numbers with P[G >= g] = e^(−g/scale), as `scalar.exponential_steps`."""
     units = np.uint64(scale.numerator)
-    steps = _offsets(scale.numerator, size, entropy) + units * _wholes(size, entropy)
+    steps = _exponential_offsets(scale.numerator, size, entropy) + units * _geometric_numbers(size, entropy)
     return (steps // np.uint64(scale.denominator)).astype(np.int64)
 
 
@@ -156,7 +156,7 @@ def _gaussian(scale: Fraction, size: int, entropy: Entropy, laplace: Law = _lapl
     return draws[kept]
 
 
-def _filled(law: Law, scale: Fraction, size: int, entropy: Entropy) -> Draws:
+def _draw_in_chunks(law: Law, scale: Fraction, size: int, entropy: Entropy) -> Draws:
     """Return `size` draws of a sampler that returns at most as many as requested, chunk by chunk."""
     draws = np.empty(size, dtype=np.int64)
     filled = 0
@@ -173,7 +173,7 @@ def discrete_laplace_array(scale: Fraction, size: int, entropy: Entropy = os.ura
 
     Source: Canonne, Kamath, Steinke (2020), Algorithm 2; many draws by inversion.
     """
-    return _filled(_laplace_for(size), scale, size, entropy)
+    return _draw_in_chunks(_laplace_for(size), scale, size, entropy)
 
 
 def discrete_gaussian_array(scale: Fraction, size: int, entropy: Entropy = os.urandom) -> Draws:
@@ -182,8 +182,8 @@ def discrete_gaussian_array(scale: Fraction, size: int, entropy: Entropy = os.ur
     Source: Canonne, Kamath, Steinke (2020), Algorithm 3, as in `scalar.discrete_gaussian`; many draws by inversion.
     """
     if size >= _MANY and size >= _MANY_A_SCALE * scale:
-        return _filled(gaussian_by_inversion, scale, size, entropy)
-    return _filled(partial(_gaussian, laplace=_laplace_for(size)), scale, size, entropy)
+        return _draw_in_chunks(gaussian_by_inversion, scale, size, entropy)
+    return _draw_in_chunks(partial(_gaussian, laplace=_laplace_for(size)), scale, size, entropy)
 
 
 def _laplace_for(size: int) -> Law:

@@ -63,7 +63,7 @@ class CellLaw(Shown):
         logs = np.full(values.shape, -np.inf)
         is_whole = (values >= 0) & (values == np.floor(values))
         is_near = is_whole & (values < _TABLE)
-        logs[is_near] = self._near[values[is_near].astype(np.int64)]
+        logs[is_near] = self._logs_of_small_counts[values[is_near].astype(np.int64)]
         is_far = is_whole & ~is_near
         logs[is_far] = self._log_far(values[is_far])
         return logs
@@ -106,7 +106,7 @@ class CellLaw(Shown):
         return math.ceil((depth + 4 * SHAPE) * (largest / SHAPE + 1))
 
     @cached_property
-    def _near(self) -> Reals:
+    def _logs_of_small_counts(self) -> Reals:
         """Logarithms of the probabilities of the counts below 4096."""
         logs = self._log_sums(np.arange(_TABLE, dtype=np.float64))
         with np.errstate(divide="ignore"):
@@ -114,7 +114,7 @@ class CellLaw(Shown):
         return logs
 
     @cached_property
-    def _far(self) -> Reals:
+    def _logs_of_large_counts(self) -> Reals:
         """Logarithms of the probabilities beyond, at equal steps of ln k."""
         reach = math.log(max(_FARTHEST * float(self.means[-1]) / _TABLE, 2.0))
         steps = np.arange(-1.0, math.ceil(reach / _STEP) + 3)
@@ -125,10 +125,10 @@ class CellLaw(Shown):
         if counts.size < _AT_ONCE:
             return self._log_sums(counts)
         steps = np.log(counts / _TABLE) / _STEP
-        is_beyond = steps > self._far.size - 4
+        is_beyond = steps > self._logs_of_large_counts.size - 4
         first = np.where(is_beyond, 0, steps).astype(np.int64)
         share = np.where(is_beyond, 0.0, steps - first)
-        logs = interpolate_cubic(self._far, first + 1, share)
+        logs = interpolate_cubic(self._logs_of_large_counts, first + 1, share)
         logs[is_beyond] = self._log_sums(counts[is_beyond])
         return logs
 
@@ -189,11 +189,11 @@ class CellSums:
         low = first
         while low <= last:
             high = min(last, max(low + 2 * _NODES, math.floor(low * _PANEL)))
-            logs[low - first : high + 1 - first] = self._panel(low, high)
+            logs[low - first : high + 1 - first] = self._interpolated_logs(low, high)
             low = high + 1
         return logs
 
-    def _panel(self, low: int, high: int) -> Reals:
+    def _interpolated_logs(self, low: int, high: int) -> Reals:
         """Return the logarithms for low..high, by a polynomial through a few of them."""
         counts = np.arange(low, high + 1.0)
         if counts.size <= 2 * _NODES + 1:
@@ -250,7 +250,7 @@ class _IntegrationPaths:
 
     def _log_circle_integrals(self, deviations: Reals) -> Reals:
         """Return the logarithms of integrals on circles, for narrow sums; exact up to aliasing."""
-        saddles = self._saddles
+        saddles = self._saddle_points
         reach = float((deviations + np.minimum(saddles / self.gaps, _FARTHEST_TAIL)).max())
         half = math.ceil(_REACH * reach / 2)
         peaks = self._logs(self.gaps[:, None])[:, 0].real
@@ -266,7 +266,7 @@ class _IntegrationPaths:
 
     def _log_hyperbola_integrals(self, deviations: Reals) -> Reals:
         """Return the logarithms of integrals along hyperbolas."""
-        saddles, beyond = self._saddles, _gap_to_pole(self.sums.law)
+        saddles, beyond = self._saddle_points, _gap_to_pole(self.sums.law)
         sizes = np.minimum(self.gaps, saddles)
         steps = np.minimum(_PATH_STEP, _SHARE * saddles / (sizes * deviations))
         peaks = self._logs(self.gaps[:, None])[:, 0].real
@@ -283,14 +283,14 @@ class _IntegrationPaths:
         return np.asarray(peaks + np.log(totals * steps / math.pi))
 
     @property
-    def _saddles(self) -> Reals:
+    def _saddle_points(self) -> Reals:
         """Positions of the saddle points on the real line."""
         return 1 + (_gap_to_pole(self.sums.law) - self.gaps)
 
     def _logs(self, gaps: Complexes | Reals) -> Complexes:
         """Return the logarithms of G(z)^m/z^k, shape (counts, places)."""
         law = self.sums.law
-        generating = _components(law, gaps).sum(axis=-1)
+        generating = _weighted_components(law, gaps).sum(axis=-1)
         powers = self.counts[:, None] * _log_beyond(_gap_to_pole(law) - gaps)
         return self.sums.cells * np.log(law.zero + generating) - powers
 
@@ -314,14 +314,14 @@ def _power_bases(law: CellLaw, gaps: Complexes | Reals) -> Complexes | Reals:
     return 1 - means / means.max() + gaps[..., None] * (means / SHAPE)
 
 
-def _components(law: CellLaw, gaps: Complexes | Reals) -> Complexes | Reals:
+def _weighted_components(law: CellLaw, gaps: Complexes | Reals) -> Complexes | Reals:
     """Return the generating functions of the components times their weights."""
     return law.weights[law.weights > 0] / _power_bases(law, gaps) ** SHAPE
 
 
 def _moments(law: CellLaw, gaps: Reals) -> tuple[Reals, Reals]:
     """Return the mean and the variance of a cell whose distribution is tilted to a position."""
-    parts = _components(law, gaps)
+    parts = _weighted_components(law, gaps)
     shares = parts / (law.zero + parts.sum(axis=-1, keepdims=True))
     places = 1 + (_gap_to_pole(law) - gaps[:, None])
     means = law.means[law.weights > 0] * places / _power_bases(law, gaps)

@@ -104,7 +104,9 @@ _PRECISE = 1e-12  # of what the noise alone contributes
 _MOST_STEPS = 1000  # a grid takes as many as it has margins
 
 
-def combined(levels: Sequence[Level], answers: Sequence[Reals], variances: Sequence[float]) -> tuple[Reals, ...]:
+def least_squares_estimates(
+    levels: Sequence[Level], answers: Sequence[Reals], variances: Sequence[float]
+) -> tuple[Reals, ...]:
     """Return the least-squares estimates of all nodes, which are consistent.
 
     The estimate of a node is the sum of its cells'.
@@ -126,11 +128,11 @@ def combined(levels: Sequence[Level], answers: Sequence[Reals], variances: Seque
     nested = NestedLevels.from_levels(levels)
     if nested is not None:
         return nested.estimates(arrays, variances)[0]
-    cells = arrays[0] + _correction(levels, arrays, variances)
+    cells = arrays[0] + _correct_cells(levels, arrays, variances)
     return (cells, *(_node_sums(level, cells) for level in levels[1:]))
 
 
-def _correction(levels: Sequence[Level], answers: Sequence[Reals], variances: Sequence[float]) -> Reals:
+def _correct_cells(levels: Sequence[Level], answers: Sequence[Reals], variances: Sequence[float]) -> Reals:
     """Return the correction of the cells' answers, by conjugate gradients.
 
     The normal matrix of a grid has one eigenvalue for each residual, which bounds the number of steps.
@@ -174,12 +176,12 @@ def rows(sizes: Sequence[int], margin: Margin) -> int:
     return math.prod(sizes[part] for part in margin)
 
 
-def _dimensions(sizes: Sequence[int], margin: Margin) -> int:
+def _residual_dimension(sizes: Sequence[int], margin: Margin) -> int:
     """Return the number of free values of the residual of a margin, which sums to 0 over each of its parts."""
     return math.prod(sizes[part] - 1 for part in margin)
 
 
-def lattice(margins: Collection[Margin]) -> list[Margin]:
+def margins_within(margins: Collection[Margin]) -> list[Margin]:
     """Return the margins and all margins within them, those with the fewest parts first."""
     within = chain.from_iterable(
         combinations(sorted(margin), number) for margin in margins for number in range(len(margin) + 1)
@@ -197,7 +199,7 @@ def margin_errors(
     return {
         margin: math.sqrt(
             math.fsum(
-                _dimensions(sizes, residual) / precision
+                _residual_dimension(sizes, residual) / precision
                 for residual, precision in precisions.items()
                 if residual <= margin
             )
@@ -208,7 +210,7 @@ def margin_errors(
 
 
 def standard_errors(levels: Sequence[Level], variances: Sequence[float]) -> tuple[Reals, ...]:
-    """Return the standard deviations of the estimates of `combined`, for each level.
+    """Return the standard deviations of the estimates of `least_squares_estimates`, for each level.
 
     Nested levels are computed node by node. Margins of a whole grid are sums of residuals: the
     answers about a margin of N_C rows add 1/(N_C·variance) to the precision p of each within it.
@@ -218,21 +220,21 @@ def standard_errors(levels: Sequence[Level], variances: Sequence[float]) -> tupl
     if nested is not None:
         zeros = [np.zeros(level.size) for level in levels]
         return tuple(np.sqrt(spreads) for spreads in nested.estimates(zeros, variances)[1])
-    sizes, margins = _grid(levels)
+    sizes, margins = _sizes_and_margins(levels)
     precisions = {
         inner: math.fsum(
             1 / (level.size * variance)
             for level, margin, variance in zip(levels, margins, variances, strict=True)
             if margin >= inner
         )
-        for inner in lattice(margins)
+        for inner in margins_within(margins)
     }
     errors = margin_errors(sizes, margins, precisions)
     return tuple(np.full(level.size, errors[margin]) for level, margin in zip(levels, margins, strict=True))
 
 
 def prefix_errors(cells: int, variances: Sequence[float]) -> Reals:
-    """Return the standard deviations of sums of the first 1, 2, … cells, estimated by `combined` from ranges.
+    """Return the standard deviations of the least-squares estimates of sums of the first 1, 2, … cells from ranges.
 
     From the top down each node knows how what lies before it varies, and varies with it: given
     its sum and that of its two parts' own estimates, of variances u and v, its parts deviate from
@@ -248,7 +250,9 @@ def prefix_errors(cells: int, variances: Sequence[float]) -> Reals:
         node_variances.append(parts * variance / (parts + variance))
     before_variance, covariance, node_variance = np.zeros(1), np.zeros(1), node_variances.pop()
     for parts in reversed(node_variances):
-        before_variance, covariance, node_variance = _descend(_pairs(parts), before_variance, covariance, node_variance)
+        before_variance, covariance, node_variance = _downward_step(
+            _pairs(parts), before_variance, covariance, node_variance
+        )
         before_variance, covariance, node_variance = (
             values[: parts.size] for values in (before_variance, covariance, node_variance)
         )
@@ -260,7 +264,7 @@ def _pairs(values: Reals) -> Reals:
     return np.append(values, np.zeros(values.size % 2)).reshape(-1, 2)
 
 
-def _descend(
+def _downward_step(
     parts: Reals, before_variance: Reals, covariance: Reals, node_variance: Reals
 ) -> tuple[Reals, Reals, Reals]:
     """For the parts of nodes what is known of the nodes. Shapes: parts (nodes, 2)."""
@@ -277,7 +281,7 @@ def _descend(
     return before_variances.ravel(), covariances.ravel(), node_variances.ravel()
 
 
-def _grid(levels: Sequence[Level]) -> tuple[list[int], list[Margin]]:
+def _sizes_and_margins(levels: Sequence[Level]) -> tuple[list[int], list[Margin]]:
     """Return the sizes of the parts of a whole grid, and the parts that each level keeps."""
     codes = [level.codes for level in levels if level.codes is not None and len(level.codes)]
     if len(codes) == len(levels):

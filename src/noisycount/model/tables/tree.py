@@ -444,7 +444,7 @@ def longest_chain(levels: Iterable[T], is_above: Callable[[T, T], bool]) -> list
     return max(chains, key=len, default=[])
 
 
-def nests(fine: TreeLevel, coarse: TreeLevel) -> bool:
+def is_nested(fine: TreeLevel, coarse: TreeLevel) -> bool:
     """Return True if each node of the fine level lies in a single node of the coarse level."""
     parent = np.zeros(int(fine.of_cell.max()) + 1, dtype=np.int64)
     parent[fine.of_cell] = coarse.of_cell

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from noisycount.analysis.posterior.posterior import Posterior
 from noisycount.analysis.posterior.predictive import SURPRISING
-from noisycount.analysis.posterior.refine import posterior_values, refined, surprises
+from noisycount.analysis.posterior.refine import posterior_values, refine_array, surprises
 from noisycount.display.output import Done, seen_from_here
 from noisycount.engines.duckdb.public import Column, PublicTable
 from noisycount.frozen import frozen
@@ -160,7 +160,7 @@ def _estimates(
         return {}
     quantiles = _quantiles(answers, population, noise, level, done)
     return {
-        "mean": refined(answers, population, noise),
+        "mean": refine_array(answers, population, noise),
         **dict(zip(_WHOLE, quantiles, strict=True)),
         "surprise": surprises(answers, population, noise),
     }

@@ -8,7 +8,7 @@ from typing import Any
 
 from noisycount.analysis.posterior.law import shortest_interval
 from noisycount.analysis.posterior.posterior import Posterior, posterior_of
-from noisycount.analysis.posterior.predictive import contradiction
+from noisycount.analysis.posterior.predictive import contradiction_warning
 from noisycount.display.numbers import percent, signed
 from noisycount.display.output import Facts
 from noisycount.errors import NoisyCountError
@@ -133,7 +133,7 @@ def warning(refinement: Refinement) -> str | None:
     condition = "if the rates hold" if rate is None else f"if the rate is {rate}"
     if assumed.is_flat:
         condition = "if all counts are as likely"
-    text = contradiction(surprise, mean, len(refinement.answers), condition)
+    text = contradiction_warning(surprise, mean, len(refinement.answers), condition)
     return None if text is None else f"{text}: {_warning_remedy(refinement)}"
 
 
