@@ -88,7 +88,17 @@ class StoppedChain:
         return self._geometric_sums(prices, high - low, high - 1, 1)
 
     def _geometric_sums(self, prices: Wholes, lengths: Reals, starts: Reals, side: int) -> Reals:
-        """Return the sum over u, which is a geometric sum for 1 and one for each e^(rate_j·y)."""
+        """Return `_falling_sum` (side −1) or `_rising_sum` (side 1) by closed formulas.
+
+        The function u is 1 minus exponentials e^(rate_j·y) of the class docstring. So the sum of the products is one
+        geometric sum for the 1, minus one for each exponential.
+
+        Args:
+            prices: The index of the price of each sum.
+            lengths: The number of terms of each sum.
+            starts: The answer y of the term with the factor 1.
+            side: −1 or 1.
+        """
         rates = self.rates[prices]
         depths = np.where(self._is_before[prices], self.rates * (self.thresholds - starts[:, None]), 0.0)
         sums = self._parts[side][prices] * np.exp(-depths) * np.expm1(-self._falls[side][prices] * lengths[:, None])

@@ -132,7 +132,7 @@ def _cache_entry(name: str, content: Content) -> list[object]:
 
 
 def _facts_from_cache(name: str, entry: object) -> dict[tuple[str, tuple[int, ...]], FileFacts]:
-    """Return the facts of each file of a place in its state, from its cache entry; empty if the checksum fails."""
+    """Return the facts in the cache entry of a place, by path and state of the file; empty if the checksum fails."""
     match entry:
         case [list(rows), str(total)] if total == _checksum(name, rows):
             return {

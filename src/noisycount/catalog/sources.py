@@ -281,7 +281,7 @@ class FileSource(LazySource):
 
     @property
     def former_versions(self) -> tuple[str, ...]:
-        """Versions of these records in older releases, if they state their types and are read as before."""
+        """Versions that older releases gave these records; none if this release reads the cells in another way."""
         has_nan_missing = any(form.nan for form in self.record.columns.values())
         is_read_otherwise = has_nan_missing or self.record.unit_form is not None
         return self.content.former_versions if self.record.form is None and not is_read_otherwise else ()

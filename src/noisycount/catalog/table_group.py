@@ -41,7 +41,7 @@ class TableGroup:
 
     @property
     def facts(self) -> tuple[TableFacts, ...]:
-        """Facts of each table."""
+        """Facts of each table that an engine needs to join them, in the order of `tables`."""
         return tuple(table.facts for table in self.tables)
 
     @property

@@ -41,7 +41,7 @@ def failure_ratio(noises: int, beta: float) -> float:
 
 
 def sums() -> Drawing:
-    """Return the figure of the failure probability of bounds on a sum of Laplace noises, over the promised one."""
+    """Return the figure of bounds on a sum of Laplace noises: their failure probability divided by the promised β."""
     lines = [
         Line(
             f"printed, {noises}",

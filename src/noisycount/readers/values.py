@@ -88,7 +88,7 @@ def parse_guess(text: str) -> float:
 
 
 def parse_half_width(text: str) -> Fraction:
-    """Return an error in records above 0, such as `15`, `15.5` or `±15`."""
+    """Return the half-width of an interval, a positive number of records such as `15`, `15.5` or `±15`."""
     match = _ERROR.fullmatch(drop_thousands(text).strip())
     error = Fraction(match[1]) if match else Fraction(0)
     if 0 < error <= LARGEST_WHOLE:

@@ -254,7 +254,14 @@ def _of_real_answers(case: Case) -> float:
 
 
 def _runs_within_reach(case: Case, counts: Reals, starts: Reals, stops: Reals) -> slice:
-    """Return the slice of the runs of answers that the noise reaches from some rising counts."""
+    """Return the slice of the runs that contain answers within the reach of the noise of some counts.
+
+    Args:
+        case: The case.
+        counts: Rising counts.
+        starts: First answer of each run.
+        stops: Last answer of each run.
+    """
     first = np.searchsorted(stops, counts[0] - case.reach)
     return slice(int(first), int(np.searchsorted(starts, counts[-1] + case.reach, side="right")))
 

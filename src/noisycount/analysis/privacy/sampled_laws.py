@@ -161,7 +161,10 @@ class _SampleBlock:
         return 1 / math.sqrt(sum(1 / (end + 0.5) for end in ends)) if min(ends) >= 0 else 0.0
 
     def _correlations(self, ends: Places, logs: Sequence[Reals]) -> list[_Correlation]:
-        """Return what each block of counts adds. The centre of both blocks is where they are likeliest together."""
+        """Return the term of the law of the samples that each block of counts contributes.
+
+        The logarithms of a term are relative to those at the likeliest pair of a count and a sample.
+        """
         rest, share = self.size - self.sample_size, self.sample_size / self.size
         middle = (self.begin + self.end) / 2
         nearest = np.round(middle / share) if share else 0.0

@@ -281,7 +281,7 @@ class Anchor:
 
 @frozen(eq=False)
 class _Side:
-    """Logarithm as a function of the distance from a count, piecewise a parabola."""
+    """Logarithm of a likelihood on one side of a count: parabolas that follow each other, by the distance from it."""
 
     starts: Reals  # distances at which the parabolas begin, from 0
     # value at the start, first step, and half the change from each step to the next, shape (3, parabolas)

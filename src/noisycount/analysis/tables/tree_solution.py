@@ -274,7 +274,7 @@ def _draw_children(split: Split, messages: Reals, nodes: Counts, counts: Counts,
     return drawn.reshape(len(counts), -1)
 
 
-class _Part(NamedTuple):
+class _PartOfSum(NamedTuple):
     """Some children of a node that is partly in the sum."""
 
     law: Reals  # distribution of their sum, shape (sets, sums)
@@ -300,7 +300,7 @@ class _PartlySummed:
 
     lowest: int  # lowest count in the division of its parent; 0 for the root
     low: int  # lowest count of its own division
-    parts: tuple[_Part, ...]  # parts of its children
+    parts: tuple[_PartOfSum, ...]  # parts of its children
     crossing: Crossing  # averages over the divisions of its count
     middle: int  # count that is subtracted from the sum, so that angles times counts are small
 
@@ -316,13 +316,13 @@ class _PartlySummed:
             if children_in_part.any():
                 first, law = split.sum_children(children_in_part)
                 part_middle = round(float(law[0] @ np.arange(law.shape[-1])))
-                parts.append(_Part(law, np.arange(law.shape[-1]) - part_middle if is_in else None))
+                parts.append(_PartOfSum(law, np.arange(law.shape[-1]) - part_middle if is_in else None))
                 starts.append(first)
                 middle += is_in * (int(split.lows[0, children_in_part].sum()) + first + part_middle)
         for child in np.flatnonzero((cell_shares > 0) & (cell_shares < 1)).tolist():
             child_node = level + 1, int(children[child])
             inner = cls.from_node(solution, shares, child_node, int(split.lows[0, child]))
-            parts.append(_Part(split.laws[0, :, child], inner=inner))
+            parts.append(_PartOfSum(split.laws[0, :, child], inner=inner))
             starts.append(0)
             middle += inner.middle
         pairs = [(start, part.law) for start, part in zip(starts, parts, strict=True)]

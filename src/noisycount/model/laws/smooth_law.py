@@ -97,14 +97,14 @@ class Grid:
         starts = np.repeat(self.starts, copies) + within * POINTS * 2.0**levels
         return Grid(starts, levels, self.support).within_support
 
-    def within(self, selected: Flags) -> "Grid":
+    def select(self, selected: Flags) -> "Grid":
         """Return the selected blocks."""
         return Grid(self.starts[selected], self.levels[selected], self.support)
 
     @property
     def within_support(self) -> "Grid":
         """The blocks that contain an integer of the support."""
-        return self.within(self.first_integers <= self.last_integers)
+        return self.select(self.first_integers <= self.last_integers)
 
 
 class Limits(NamedTuple):
@@ -143,7 +143,7 @@ def grid_between(
         selected = logs.max(axis=0) >= logs.max() - limits.negligible
         selected |= (grid.first_integers <= 1) & (grid.last_integers >= -1)
         if not selected.all():
-            grid, logs = grid.within(selected), logs[:, selected]
+            grid, logs = grid.select(selected), logs[:, selected]
         changes = np.abs(logs[0] - logs[1]) / limits.steepest
         steep = (changes > 1) & (grid.levels > 0)
         if not steep.any():

@@ -116,7 +116,7 @@ class LaplaceTail(LogFactor):
 
 @frozen
 class LaplaceErrors(ClosedForm):
-    """The Laplace distribution at many errors, continuous or discrete, with q = e^(−1/scale)."""
+    """The Laplace distribution, continuous or discrete, with functions of whole arrays of errors; q = e^(−1/scale)."""
 
     smooth_over: ClassVar[float] = 0.0  # the density has a kink at 0
     is_geometric: ClassVar[bool] = True

@@ -102,7 +102,10 @@ class Poles:
         return TiltedTransform(self.counts @ logarithms, rest=rest)
 
     def _kappas(self, tilt: Tilt) -> tuple[Reals, Reals]:
-        """Return κ with M(θ)/M(θ + σ) = Π (1 − κ·chord)^n, and ln M(θ) of one noise, shape (rates, points)."""
+        """Return κ and ln M(θ) of a single noise, for each rate r and each point θ, shape (rates, points).
+
+        M(θ)/M(θ + σ) = Π (1 − κ·chord)^n, a product over the rates; `_chord` is the chord of θ and σ.
+        """
         rates = self.rates[:, None]
         ahead = (rates - tilt.pole) + tilt.gap
         behind = rates + tilt.point

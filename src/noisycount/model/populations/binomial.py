@@ -281,7 +281,7 @@ class BetaBinomial(BetaBinomialFactor, SmoothPopulation):
     @property
     def moments(self) -> Moments:
         """E[K], E[n − K] and E[K(n − K)]."""
-        rate, complement = _share(self.alpha, self.beta), _share(self.beta, self.alpha)
+        rate, complement = _share_of_sum(self.alpha, self.beta), _share_of_sum(self.beta, self.alpha)
         return Moments.of_equals(self.size, rate, complement, 1 / (1 + 1 / (self.alpha + self.beta)))
 
     def draws(self, runs: int, generator: np.random.Generator) -> Reals:
@@ -290,7 +290,7 @@ class BetaBinomial(BetaBinomialFactor, SmoothPopulation):
         return generator.binomial(self.size, rates).astype(np.float64)
 
 
-def _share(one: float, other: float) -> float:
+def _share_of_sum(one: float, other: float) -> float:
     """Return one/(one + other) without overflow or underflow of the sum or the quotient."""
     if one >= other:
         return 1 / (1 + other / one)

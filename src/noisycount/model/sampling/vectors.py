@@ -80,7 +80,8 @@ def _bernoulli_exp(numerators: Words, denominator: int, entropy: Entropy) -> Fla
 def _bernoulli_exp_half_square(numerators: Words, denominator: int, entropy: Entropy) -> Flags:
     """Return True with probability exactly e^(−(numerator/denominator)²/2), for each ratio in [0, 1].
 
-    Trial k succeeds where two independent variables do, of chances γ and γ/(2k): no square.
+    With γ = numerator/denominator, trial k succeeds with probability γ²/(2k): if two independent draws succeed, with
+    probabilities γ and γ/(2k). So no square is computed, which could overflow.
     """
 
     def succeeds(trial: int, lanes: Lanes) -> Flags:

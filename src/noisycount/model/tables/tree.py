@@ -78,14 +78,14 @@ class RangeLabels:
 class Tree(Shown):
     """Nested partitions of the cells of a table, from all cells together to each cell alone.
 
-    A node is a set of cells; its count is the sum of theirs. Level 0 is the root, the last level
-    are the cells, in the order in which they were given. Nodes of a level have positions from 0.
+    A node is a set of cells; its count is the sum of their counts. Level 0 is the root. The last
+    level has the cells in the order in which they were given. Positions in a level begin at 0.
 
     Args:
-        levels: For each level the position of the node that each cell belongs to, shape (cells,):
-            of the first level all 0, of the last 0, 1, 2 and so on.
-        names: What the levels are called, the root first; left out: by their numbers.
-        labels: What the nodes are called; left out: by their cells.
+        levels: For each level, the position of the node that each cell belongs to, shape (cells,).
+            The first level is all 0; the last one is 0, 1, 2, ….
+        names: Names of the levels, the root first. Default: their numbers.
+        labels: Labels of the nodes. Default: the labels of their first and last cells.
 
     Raises:
         ValueError: If a cell is in two nodes of a level or in none, a node has no cell, or a node

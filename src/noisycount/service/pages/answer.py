@@ -422,7 +422,7 @@ router = APIRouter(include_in_schema=False)
 def release_page(request: Request, name: str, user: LimitedUser, state: State, within: str | None = None) -> Response:
     """Return the page of a stored answer; if `within` is given, with the preview of a more accurate answer."""
     released = state.reply(partial(Released.from_key, state, user, name))
-    purpose, calls, within_values = purpose_text(released.purpose, wants=released.needs_purpose), [], {}
+    purpose, calls, within_values = purpose_text(released.purpose, is_required=released.needs_purpose), [], {}
     if released.query is not None:
         calls = calls_of(released.reply["dataset"], released.query, purpose, *address_and_name(request, state, user))
     if within is not None and released.error:

@@ -186,7 +186,7 @@ def _page(request: Request, state: ServiceState, user: User, values: dict[str, A
     offer, form, preview = values["offer"], values["form"], values.get("preview")
     calls = []
     if preview is not None:
-        purpose = purpose_text(form.purpose, wants=offer.wants_purpose)
+        purpose = purpose_text(form.purpose, is_required=offer.wants_purpose)
         calls = calls_of(offer.name, preview.query, purpose, *address_and_name(request, state, user))
     return page(
         request,
@@ -211,9 +211,9 @@ def address_and_name(request: Request, state: ServiceState, user: User) -> tuple
     return str(request.base_url).rstrip("/"), user.name if state.configuration.analysts else None
 
 
-def purpose_text(purpose: str, *, wants: bool) -> str:
+def purpose_text(purpose: str, *, is_required: bool) -> str:
     """Return the purpose of an answer, or a placeholder if the owner requires one and none was given."""
-    return purpose or ("what the answer is for" if wants else "")
+    return purpose or ("what the answer is for" if is_required else "")
 
 
 def _question(form: FormData) -> Question:
