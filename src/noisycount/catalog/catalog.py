@@ -158,7 +158,7 @@ class DatasetRecord:
 
     @property
     def reading_digest(self) -> str:
-        """Digest of the content and of the settings by which its cells are read. A copy with this digest is up to date."""
+        """Digest of the content and of the settings by which its cells are read. It identifies a copy of the values."""
         form = None if self.form is None else self.form.parts
         # Older releases read dates of which a digit is missing as others; such a file is refused now, and not copied.
         is_strict = any(re.search(RUN_OF_NUMBERS, form.date_format or "") for form in self.columns.values())
@@ -203,7 +203,7 @@ class DatasetRecord:
         return parts
 
     def kind_of(self, column: str) -> str | None:
-        """Return the kind of a column, or the engine's type if queries cannot use it; None if there is no such column."""
+        """Return the kind of a column, or the engine's type if queries cannot use it; None for an unknown column."""
         if column in self.columns:
             return self.columns[column].kind.value
         return self.others.get(column, Kind.TEXT.value if column == self.unit else None)

@@ -76,8 +76,8 @@ def against_rate(noise: Noise) -> Drawing:
 def against_strength(size: int, noises: tuple[Noise, ...]) -> Drawing:
     """Return Fig. 2 or 4 (1,000 records) or Fig. 6 (100 records): a ratio of two δ against the scale ν.
 
-    δ of differential privacy (DP), against the worst-case adversary, is divided by δ of statistical privacy (SP), against
-    an adversary who knows only the rate.
+    δ of differential privacy (DP), against the worst-case adversary, is divided by δ of statistical privacy (SP),
+    against an adversary who knows only the rate.
     """
     has_headings = len(noises) > 1
     panels = []
