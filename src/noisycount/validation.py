@@ -306,7 +306,7 @@ def _as_float(value: Real) -> float:
 
 
 def parse_url(text: str) -> "URL":
-    """Parse the address of a database server or file. Raise SQLAlchemy's ArgumentError if it is none.
+    """Parse the address of a database server or file. Raise SQLAlchemy's ArgumentError for other texts.
 
     SQLAlchemy decodes percent signs in the name of the database since 2.1. An address must name the same database under
     2.0: otherwise an upgrade of SQLAlchemy would change the ledger, and with it the budget.

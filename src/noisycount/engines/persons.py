@@ -85,10 +85,10 @@ class Persons(Shown):
 
 
 def persons_of(columns: Sequence[Column], person: Person, records: StatementRecords, rows_of: RowsOf) -> Persons | None:
-    """Return what is seen of persons; None if there is none.
+    """Return facts about the rows of persons and the spellings of their ids; None if there is no person.
 
     Args:
-        columns: Those in which some values are missing.
+        columns: The columns in which some values are missing.
         person: The column that names the person.
         records: The records.
         rows_of: Asks the engine.
@@ -157,7 +157,7 @@ def _ids_with_several_spellings(
     widest: ColumnFormat,
     numbers: Sequence[Any] | None,
 ) -> Spellings | None:
-    """Return the ids, but for some others, that may be several spellings of one by the widest form.
+    """Return the ids, except `others`, that the widest form reads as spellings of the same id.
 
     If there are very many, their number is that of the engine, which may count some more.
 

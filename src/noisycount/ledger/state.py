@@ -190,7 +190,7 @@ class LedgerState:
         return keys if analyst is None else [key for key in keys if analyst.may_see(self.askers(key))]
 
     def highest_priced_key(self, requests: Iterable[Request], analyst: Analyst | None = None) -> str | None:
-        """Return the key of the debit at the highest price for a question, the first of equal ones; None if none."""
+        """Return the key of the debit at the highest price for a question, the first of equal ones; else None."""
         return max(self.keys_of_question(requests, analyst), key=self.prices.__getitem__, default=None)
 
     def base_key(self, requests: Sequence[Request], analyst: Analyst | None = None) -> str | None:

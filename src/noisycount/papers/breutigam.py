@@ -307,7 +307,7 @@ ROUNDING = 1 + 1e-9  # relative rounding error of a privacy profile
 
 
 def delta_of_samples() -> Drawing:
-    """Return Fig. 7: δ of a sample, and λ times δ of the count of a database of the size of the sample."""
+    """Return Fig. 7: δ of a sample, and λ times δ of a full count of as many records as the sample has."""
     sample_epsilons = [math.log1p(share * math.expm1(SAMPLED_EPSILON)) for share in PARTS]
     exact, conjectured, proved = [], [], []
     for m, share, epsilon in zip(SAMPLES, PARTS, sample_epsilons, strict=True):

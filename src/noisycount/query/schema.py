@@ -126,7 +126,7 @@ class Kind:
         return self.type(text)
 
     def key(self, key: object) -> Any:  # noqa: ANN401 - of its type, or what was given
-        """Return a key from a query or a ledger as a value of this kind, or unchanged if it is none."""
+        """Return a key from a query or a ledger as a value of this kind. Return a key of another kind unchanged."""
         if self.quoted is None or not isinstance(key, str) or not self.quoted.fullmatch(key):
             return key
         try:

@@ -158,7 +158,7 @@ def _is_current(claims: Mapping[str, object], now: float) -> bool:
 
 
 def _time(claim: object) -> float | None:
-    """Return a time in seconds since 1970, or None if the claim is no such number. NaN is refused too."""
+    """Return a claim as seconds since 1970, or None if it is not a number. NaN counts as no number."""
     if isinstance(claim, bool) or not isinstance(claim, int | float):
         return None
     return claim if 0 <= claim < _LATEST else None

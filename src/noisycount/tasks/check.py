@@ -90,7 +90,7 @@ class Inspection:
 
     @property
     def unstated_encoding(self) -> str | None:
-        """Encoding that the owner must state before the file can be counted; None if none is needed."""
+        """Encoding that the owner must state before the file can be counted; None if the file needs no statement."""
         form = self.check.form
         if form is None or self.dataset.form.encoding is not None or form.encoding in UTF:
             return None

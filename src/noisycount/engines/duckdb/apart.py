@@ -207,7 +207,7 @@ _FIRST_DAYS: dict[str, Callable[[int], date]] = {  # of periods since January 19
 
 
 def _first_day(cell: float, first_day: Callable[[int], date]) -> date | float:
-    """Return the first day of a period; the number itself if it is none."""
+    """Return the first day of the period with a number, or the number itself if no period has it."""
     with suppress(ValueError, OverflowError):
         return first_day(int(cell)) if cell == int(cell) else cell
     return cell

@@ -131,7 +131,7 @@ class Price:
 
 
 def amount(field: str, typed_text: str, examples: str) -> str:
-    """Return the text of a number above 0. Raise FormError if it is none."""
+    """Return the typed text of a number above 0. Raise FormError for any other text."""
     text = drop_thousands(typed_text.strip().removeprefix("±").strip())
     _require_valid(0 < parse_number(text) <= _LARGEST, field, f"be a number above 0, such as {examples}", typed_text)
     return text

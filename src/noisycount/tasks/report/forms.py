@@ -361,7 +361,7 @@ def _registry_entry(dataset: DatasetReport) -> Object:
 
 
 def _purposes(dataset: DatasetReport) -> str | None:
-    """Return the purposes that analysts stated for the answers; None if none was stated."""
+    """Return the purposes that analysts stated for the answers; None if no purpose was stated."""
     purposes = dict.fromkeys(purpose for released in dataset.releases for purpose in released.entry.purposes if purpose)
     return "; ".join(purposes) or None
 
