@@ -49,7 +49,10 @@ def count_facts(answer: Answer, release: Release) -> output.Facts:
         goal = f": {share}" if release.is_near else f"; {share} would cost more"
     return [
         *query_facts(answer),
-        ("answer", f"{signed(release.answer)} {plus_minus(release.error)}{_tighter_bound_text(release, answer.dataset.size)}"),
+        (
+            "answer",
+            f"{signed(release.answer)} {plus_minus(release.error)}{_tighter_bound_text(release, answer.dataset.size)}",
+        ),
         ("", f"with {percent(release.confidence)} confidence the true count is in this range{goal}"),
         ("noise", _count_noise(answer.noise)),
         *_privacy_facts(answer, answer.plan.loss.text),

@@ -217,7 +217,7 @@ def examine_table(
     )
     record = catalog.of_table(dataset.account, table.name).known(name, replace(settings, renews=renews))
     with _copy_draft(stated, configuration if record is None else None) as copy:
-        state = _state(stated)
+        state = _file_state(stated)
         check, is_changed = _held_against(stated, record, Certificates(configuration.data_folder), copy)
         inspection = Inspection(
             dataset=stated if record is None else replace(stated, form=record.form or stated.form),
