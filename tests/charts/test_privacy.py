@@ -138,7 +138,7 @@ def test_delta_stands_on_a_logarithmic_axis_of_powers() -> None:
     assert (y.axis.is_log, y.low, y.high) == (True, 1e-6, 1.0)
     assert [value for value, _ in y.ticks] == [1.0, 0.1, 0.01, 0.001, 1e-4, 1e-5, 1e-6]
     deep = PrivacyAxes(epsilon=1.0, floor=1e-12, top=1.0, requested_epsilon=1.0, epsilon_text="")
-    assert deep.powers == [1.0, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12]
+    assert deep.tick_powers == [1.0, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12]
 
 
 def test_heights_and_deltas_are_inverse() -> None:

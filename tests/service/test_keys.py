@@ -174,7 +174,7 @@ def test_a_digest_belongs_to_one_ledger_and_one_id(ring: Keyring, tmp_path: Path
     key, issued = other.issue("ana", Role.ANALYST, ["survey"])
     mine, own = ring.issue("ben", Role.ANALYST, ["survey"])
     moved = replace(own, id=Key.new().id, name="eve", role=Role.OWNER)
-    with ring.changing() as (keys, _):
+    with ring.keys_for_change() as (keys, _):
         keys[:] = [issued, moved]
     assert other.holder(key.text) == issued
     for shown in (key, mine, Key(moved.id, mine.secret)):
