@@ -60,7 +60,7 @@ def test_lines_are_named_where_they_are() -> None:
             assert leader.start == frame.place(0.5, line.mark)
         else:
             delta = AXES.delta(leader.start[1] / frame.size[1])
-            assert leader.start[0] == pytest.approx(frame.place(*line.place(delta))[0])
+            assert leader.start[0] == pytest.approx(frame.place(*line.point_at(delta))[0])
 
 
 def test_no_name_lies_on_a_line() -> None:
@@ -71,7 +71,7 @@ def test_no_name_lies_on_a_line() -> None:
             name, note = texts(frame)[line.name], texts(frame)[line.note]
             for text in (name, note):
                 delta = AXES.delta(text.place[1] / frame.size[1])
-                at_height = [frame.place(*other.place(delta))[0] for other in lines if other.deltas[0] >= delta]
+                at_height = [frame.place(*other.point_at(delta))[0] for other in lines if other.deltas[0] >= delta]
                 width = text_width(text.text, text.size, is_bold=text.is_bold)
                 if text.anchor == "start":
                     assert text.place[0] > max(at_height, default=0)
@@ -151,10 +151,10 @@ def test_heights_and_deltas_are_inverse() -> None:
 def test_a_place_lies_on_the_line() -> None:
     """Between two points it is where the straight line of the picture is; beyond, at an end."""
     each = PrivacyLine("a", "", [0.0, 1.0, 2.0], [0.1, 0.1, 0.001])
-    assert each.place(0.01) == (pytest.approx(1.5), 0.01)
-    assert each.place(0.5) == (0.0, 0.1)
-    assert each.place(1e-5) == (2.0, 0.001)
-    assert math.isfinite(each.place(0.1)[0])
+    assert each.point_at(0.01) == (pytest.approx(1.5), 0.01)
+    assert each.point_at(0.5) == (0.0, 0.1)
+    assert each.point_at(1e-5) == (2.0, 0.001)
+    assert math.isfinite(each.point_at(0.1)[0])
 
 
 def test_lines_that_cannot_be_drawn_are_refused() -> None:
