@@ -236,6 +236,19 @@ def test_a_reply_that_was_kept_before_stays(replying: Ledger) -> None:
     assert replies.get("ana:1") == FIRST
 
 
+def test_no_answer_is_stored_with_a_reply_whose_place_is_taken(path: Path) -> None:
+    """Somebody added a row to the table of replies. It is neither given nor replaced."""
+    CHANGES["one added"](path)
+    with Ledger.open(f"sqlite:///{path}") as ledger:
+        entry, _ = ledger.reserve("e:1", asked(9, TENTH), Fraction(1))
+        attached = ledger.replies.attached_write(Reply("e:1", "survey", "a digest", b"103"))
+        with pytest.raises(LedgerError):
+            ledger.store(entry, 103, attached)
+        assert not attached.is_written
+        assert ledger.entries()[-1].answer is None
+        assert "is in no row" in refusal(lambda: ledger.replies.get("e:1"))
+
+
 def test_where_the_commit_is_refused_neither_is_there(replying: Ledger) -> None:
     """No answer without its reply, and no reply without its answer."""
     entry, replies = debit(replying, 1), replying.replies

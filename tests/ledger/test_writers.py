@@ -4,6 +4,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from noisycount.ledger.budget import ConcentratedBudget, Loss
 from noisycount.ledger.entries import Request
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.storage import _RETRY
-from noisycount.ledger.transactions import Task
+from noisycount.ledger.transactions import Batch, BatchQueue, Task
 from tests.helpers.ledgers import TENTH, asked, narrow, watch_queries
 
 BUDGET = Fraction(1)
@@ -285,13 +286,13 @@ def test_a_process_waits_for_a_file_and_then_leaves_it_to_another(
 
     def pause(seconds: float) -> None:
         pauses.append(seconds)
-        if len(pauses) == 4:
+        if len(pauses) == 3:
             other.rollback()
 
     def spend(number: int) -> list[float]:
         pauses.clear()
         assert ledger.reserve(f"{number}", asked(number), BUDGET)[1] == Loss.from_epsilon(TENTH)
-        return [each for each in pauses if each]
+        return pauses
 
     with Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as ledger:
         other = sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)
@@ -304,3 +305,36 @@ def test_a_process_waits_for_a_file_and_then_leaves_it_to_another(
         monkeypatch.setattr(time, "monotonic", lambda: ledger.transactions.yields_until)
         assert spend(4) == []
         other.close()
+
+
+def test_threads_that_arrive_while_a_process_waits_for_the_file_share_its_transaction(
+    file: Ledger, tmp_path: Path
+) -> None:
+    """Their debits are in the commit of the thread that waits, which finds what the other process wrote."""
+    commits: list[object] = []
+    event.listen(file.transactions.writing, "commit", commits.append)
+    with closing(sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)) as other, ThreadPoolExecutor(3) as pool:
+        other.execute("BEGIN IMMEDIATE")
+        spends = [pool.submit(spending(file, "1", 1))]
+        while file.transactions.writers.waiting or not file.transactions.writers.led:
+            assert not spends[0].done()
+        spends += [pool.submit(spending(file, f"{number}", number)) for number in (2, 3)]
+        while len(file.transactions.writers.waiting) < 2:
+            assert not any(each.done() for each in spends)
+        other.rollback()
+        assert [each.result(PATIENCE)[1] for each in spends] == [spends[0].result()[1]] * 3
+    assert len(commits) == 1
+    assert file.verify().head.number == 4
+
+
+@pytest.mark.parametrize(("newest_size", "expected"), [(0, [1]), (1, [1]), (2, [1, 2])])
+def test_a_batch_waits_for_more_tasks_only_after_one_of_several(
+    monkeypatch: pytest.MonkeyPatch, newest_size: int, expected: Sequence[int]
+) -> None:
+    """A thread that is alone never waits."""
+    queue = BatchQueue(newest_size=newest_size)
+    monkeypatch.setattr(time, "sleep", lambda _: queue.waiting.append(Task(2)))
+    batch = Batch[int, None]([Task(1)], queue)
+    batch.gather(0.1)
+    Batch[int, None]([Task(1)]).gather(0.1)
+    assert [task.item for task in batch.tasks] == expected

@@ -27,7 +27,7 @@ from noisycount.engines.places import COLUMNAR, files_of
 from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import ConfigError, SourceError
 from noisycount.frozen import frozen
-from noisycount.ledger.transactions import BatchQueue, Task
+from noisycount.ledger.transactions import Batch, BatchQueue
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.query.predicate import Predicate
 from noisycount.query.public_values import with_public_values
@@ -43,6 +43,7 @@ class CheckedFiles:
 
 
 _MAX_SHARED = 8  # largest number of predicates that share a scan with other threads
+_GATHERING = 0.002  # seconds in which the threads that one commit woke reach the same scan
 
 
 @dataclass(slots=True)
@@ -141,11 +142,12 @@ class LazySource(CountedSource):
             return self._count_unchanged(predicates)
         return self.scans.result(predicates, self._count_in_one_scan)
 
-    def _count_in_one_scan(self, tasks: Sequence[Task[Sequence[Predicate], list[int]]]) -> None:
+    def _count_in_one_scan(self, batch: Batch[Sequence[Predicate], list[int]]) -> None:
         """Count the predicates of several threads in one scan."""
-        predicates = [predicate for task in tasks for predicate in task.item]
+        batch.gather(_GATHERING)
+        predicates = [predicate for task in batch.tasks for predicate in task.item]
         counts = iter(self._count_unchanged(predicates))
-        for task in tasks:
+        for task in batch.tasks:
             task.settle(lambda item: list(islice(counts, len(item))))
 
     def _count_unchanged(self, predicates: Sequence[Predicate]) -> list[int]:

@@ -272,7 +272,7 @@ class Ledger(Shown):
                 raise StaleBaseError(f"another request improved the answer of key {entry.key!r} first: ask again")
             settled = None if stopped is None else stopped_at(stored.request, stopped)
             state.append(chain.answer_columns(entry.key, answer, made, settled))
-            is_written = attached is not None and attached.write(connection, state)
+            is_written = attached is not None and attached.write(state)
             return replace(stored, answer=answer, request=settled or stored.request), is_written
 
         stored, is_written = self.transactions.write(store_in)

@@ -26,11 +26,6 @@ from noisycount.ledger.storage import REPLIES, RESTORE, all_rows, execute
 from noisycount.ledger.transactions import AttachedWrite, Transactions
 from noisycount.ledger.verification import entries_of
 
-_ADDED = (
-    "INSERT INTO replies (name, dataset, request, reply) VALUES ({mark}, {mark}, {mark}, {mark})"
-    " ON CONFLICT (name) DO NOTHING"
-)
-
 _OF_NAME = f"SELECT {', '.join(REPLIES.c.keys())} FROM replies WHERE name = {{mark}}"  # noqa: S608 - names of our own
 _QUICKLY = 1  # the fastest compression level of zlib
 
@@ -89,7 +84,7 @@ class Replies:
         def store_reply(connection: Connection, state: LedgerState) -> Reply:
             stored_reply = self._read(reply.name, connection, state)
             if stored_reply is None:
-                attached.write(connection, state)
+                attached.write(state)
             return stored_reply or reply
 
         return self.transactions.write(store_reply)
@@ -100,7 +95,8 @@ class Replies:
         if not self._is_made:
             self.transactions.write(_make)
             self._is_made = True
-        return AttachedWrite(partial(_write, reply, self.clock()))
+        row = _StoredReply(reply.name, reply.dataset, reply.request, zlib.compress(reply.content, _QUICKLY))
+        return AttachedWrite(partial(_write, row, _digest(row), self.clock()))
 
     def _read(self, name: str, connection: Connection, state: LedgerState) -> Reply | None:
         """Return the reply with a name, or None if there is none.
@@ -108,7 +104,10 @@ class Replies:
         Raise LedgerError if the reply differs from its digest in the ledger, or if it is older than the rows with
         digests and repeats no answer of the ledger.
         """
-        known, row = state.replies.get(name), None
+        known = state.replies.get(name)
+        row = next((_StoredReply(*columns) for columns in state.unwritten_replies if columns[0] == name), None)
+        if row is not None:
+            return _reply(row)
         if self._is_made or inspect(connection).has_table(REPLIES.name):
             row = next((_StoredReply(*columns) for columns in execute(connection, _OF_NAME, [name])), None)
         if row is None and known is None:
@@ -134,13 +133,12 @@ def check_older(connection: Connection) -> None:
     _check(connection, connection.execute(select(REPLIES)))
 
 
-def _write(reply: Reply, made: datetime, connection: Connection, state: LedgerState) -> bool:
-    """Write a reply and the row with its digest, and return True; return False if its name is in use."""
-    packed = zlib.compress(reply.content, _QUICKLY)
-    values = (reply.name, reply.dataset, reply.request, packed)
-    if reply.name in state.replies or execute(connection, _ADDED, values).rowcount != 1:
+def _write(row: _StoredReply, digest: str, made: datetime, state: LedgerState) -> bool:
+    """Add the row of a reply and the row with its digest, and return True; return False if its name is in use."""
+    if row.name in state.replies:
         return False
-    state.append(reply_columns(reply.name, _digest_of(*values), max(made, state.made)))
+    state.unwritten_replies.append(row)
+    state.append(reply_columns(row.name, digest, max(made, state.made)))
     return True
 
 
@@ -215,12 +213,7 @@ def _reply(row: Any) -> Reply:  # noqa: ANN401
 
 
 def _digest(row: Any) -> str:  # noqa: ANN401
-    """Return the digest of a row of the table of replies, also of a damaged row."""
-    return _digest_of(row.name, row.dataset, row.request, row.reply)
-
-
-def _digest_of(name: object, dataset: object, request: object, packed: object) -> str:
-    """Return the SHA-256 of the columns of a reply, in hexadecimal digits."""
-    reply = packed.hex() if isinstance(packed, bytes) else [packed]
-    text = json.dumps([name, dataset, request, reply], default=repr)
+    """Return the SHA-256 of a row of the table of replies, also of a damaged row, in hexadecimal digits."""
+    reply = row.reply.hex() if isinstance(row.reply, bytes) else [row.reply]
+    text = json.dumps([row.name, row.dataset, row.request, reply], default=repr)
     return sha256(text.encode("ascii")).hexdigest()

@@ -103,6 +103,8 @@ class LedgerState:
     sealed: SealedRows | None = field(default=None, kw_only=True)
     # of a draft: new rows that are not in the table yet
     unwritten: list[Row] = field(default_factory=list, kw_only=True)
+    # of a draft: new rows of the table of replies that are not in that table yet
+    unwritten_replies: list[tuple[str, str, str, bytes]] = field(default_factory=list, kw_only=True)
 
     def draft(self) -> "LedgerState":
         """Return a draft: a state that continues this one. Rows added to the draft leave this state unchanged."""

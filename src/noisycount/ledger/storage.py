@@ -221,23 +221,28 @@ def later_columns(row: Row) -> tuple[str, ...]:
     return ()
 
 
-def write(connection: sa.Connection, unwritten: Sequence[Row]) -> None:
-    """Insert new rows into the table, many in a statement, as each statement makes this thread wait for the others.
+def write(connection: sa.Connection, unwritten: Sequence[Row], replies: Sequence[Sequence[object]] = ()) -> None:
+    """Insert new rows into the table of the ledger, and rows into the table of replies.
 
     Later columns are added to an older table only if a row has a value in them.
     """
-    if not unwritten:
-        return
-    add_missing_columns(connection, list(dict.fromkeys(chain.from_iterable(map(later_columns, unwritten)))))
-    names = [column.name for column in columns_of(connection)]
-    values_of, marks = itemgetter(*names), f"({', '.join(['{mark}'] * len(names))})"
+    if unwritten:
+        add_missing_columns(connection, list(dict.fromkeys(chain.from_iterable(map(later_columns, unwritten)))))
+        names = [column.name for column in columns_of(connection)]
+        _insert(connection, LEDGER.name, names, list(map(itemgetter(*names), unwritten)))
+    _insert(connection, REPLIES.name, REPLIES.c.keys(), replies)
+
+
+def _insert(connection: sa.Connection, table: str, names: Sequence[str], unwritten: Sequence[Sequence[object]]) -> None:
+    """Insert rows, many in a statement, as each statement makes this thread wait for the others."""
+    marks = f"({', '.join(['{mark}'] * len(names))})"
     for first in range(0, len(unwritten), _WRITTEN_AT_ONCE):
         rows = unwritten[first : first + _WRITTEN_AT_ONCE]
         query = (
-            f"INSERT INTO ledger ({', '.join(names)})"  # noqa: S608 - names of our own
+            f"INSERT INTO {table} ({', '.join(names)})"  # noqa: S608 - names of our own
             f" VALUES {', '.join([marks] * len(rows))}"
         )
-        execute(connection, query, list(chain.from_iterable(map(values_of, rows))))
+        execute(connection, query, list(chain.from_iterable(rows)))
 
 
 def _rows(connection: sa.Connection, which: str, number: int) -> Iterator[Row]:

@@ -81,6 +81,26 @@ class Task(Generic[Item, Result]):
 
 
 @dataclass(slots=True, eq=False)
+class Batch(Generic[Item, Result]):
+    """Tasks that one thread runs for all waiting threads."""
+
+    tasks: list[Task[Item, Result]]
+    queue: "BatchQueue | None" = None  # where further tasks may wait; None: the batch is one task alone
+
+    def take_more(self) -> Sequence[Task[Item, Result]]:
+        """Add the tasks that have arrived since to the batch, and return them."""
+        more = [] if self.queue is None else self.queue.take()
+        self.tasks.extend(more)
+        return more
+
+    def gather(self, seconds: float) -> None:
+        """Add the tasks that arrive within some seconds, if the batch before had several tasks; else do not wait."""
+        if self.queue is not None and self.queue.newest_size > 1:
+            time.sleep(seconds)
+            self.take_more()
+
+
+@dataclass(slots=True, eq=False)
 class BatchQueue:
     """Queue in which one thread runs the tasks of all threads that arrived during the previous batch.
 
@@ -92,8 +112,9 @@ class BatchQueue:
     lock: Lock = field(default_factory=Lock)  # held while a task is added or all tasks are taken
     waiting: list[Task[Any, Any]] = field(default_factory=list)  # tasks that no thread runs yet
     led: bool = False  # True if a thread runs a batch now or is about to
+    newest_size: int = 0  # number of tasks of the newest batch
 
-    def result(self, item: Item, go: Callable[[Sequence[Task[Item, Result]]], None]) -> Result:
+    def result(self, item: Item, go: Callable[[Batch[Item, Result]], None]) -> Result:
         """Run the task of an item with the function `go`, in a batch with other tasks, and return its result."""
         task = Task[Item, Result](item)
         try:
@@ -105,8 +126,14 @@ class BatchQueue:
             self._withdraw(task)
             raise
         if not task.is_done:
-            go([task])
+            go(Batch([task]))
         return task.result()
+
+    def take(self) -> list[Task[Any, Any]]:
+        """Return the waiting tasks, which no longer wait then."""
+        with self.lock:
+            tasks, self.waiting = self.waiting, []
+        return tasks
 
     def _join_as_leader(self, task: Task[Any, Any]) -> bool:
         """Add a task to the queue, and return True if its thread must run the batch, as no other thread does."""
@@ -116,21 +143,21 @@ class BatchQueue:
             self.led = True
             return task.leads
 
-    def _go_for_all(self, go: Callable[[Sequence[Task[Any, Any]]], None]) -> None:
+    def _go_for_all(self, go: Callable[[Batch[Any, Any]], None]) -> None:
         """Run all waiting tasks, then make the first task that arrived meanwhile the leader of the next batch."""
-        with self.lock:
-            tasks, self.waiting = self.waiting, []
+        batch = Batch[Any, Any](self.take(), self)
         try:
-            go(tasks)
+            go(batch)
         except BaseException as error:
-            for task in tasks:
+            for task in batch.tasks:
                 task.undo()
-            if len(tasks) == 1 or not isinstance(error, Exception):
+            if len(batch.tasks) == 1 or not isinstance(error, Exception):
                 raise
         finally:
             with self.lock:
+                self.newest_size = len(batch.tasks)
                 self._hand_over()
-            for task in tasks:
+            for task in batch.tasks:
                 task.wake()
 
     def _withdraw(self, task: Task[Any, Any]) -> None:
@@ -152,8 +179,8 @@ class BatchQueue:
 class AttachedWrite:
     """A write that belongs to one answer and is committed in the same transaction, or not at all."""
 
-    # writes to a table beside the ledger, appends the row that holds the digest, and returns True if it wrote
-    write: Callable[[Connection, LedgerState], bool]
+    # adds a row of another table and the row of the ledger that holds its digest; returns True if it added them
+    write: Callable[[LedgerState], bool]
     is_written: bool = False  # True if the write was committed
 
 
@@ -272,18 +299,18 @@ class Transactions:
         """True if this process holds the lock of the file, so that `known` covers every committed row in memory."""
         return self.is_newest and not self.is_on_server and self.known.sealed is None
 
-    def _write(self, tasks: Sequence[Task[tuple[Work[Any], bool], Any]]) -> None:
-        """Run tasks in one transaction. Tasks that only read run before any task that writes.
+    def _write(self, batch: Batch[tuple[Work[Any], bool], Any]) -> None:
+        """Run tasks in one transaction, also those that arrived while this process waited for the file.
 
         If this process had to wait for the file, it pauses before its next transaction, so that the other process gets
-        its turn. Each task reads a state that ends at the row before its own. If the lock ever failed, a row of another
-        process would take the same number, and the database would refuse one of both rows. The first reading of a
-        ledger on a server takes long, so it runs without the lock.
+        its turn. If the lock ever failed, a row of another process would take the same number, and the database would
+        refuse one of both rows. The first reading of a ledger on a server takes long, so it runs without the lock.
         """
         if self.is_on_server and not self.known.head.number:
             with self.transaction() as connection:
                 self.state(connection)
-        time.sleep(max(0.0, self.yields_until - time.monotonic()))
+        if (pause := self.yields_until - time.monotonic()) > 0:
+            time.sleep(pause)
         try:
             with self.transaction(writes=True) as connection:
                 lock_out_writers(connection)
@@ -292,14 +319,9 @@ class Transactions:
                 self.is_newest = True
                 draft = state.draft()
                 before = draft.head
-                for task in tasks:
-                    if not task.item[1]:
-                        task.settle(lambda item: item[0](connection, state))
-                        task.dismiss()
-                for task in tasks:
-                    if not task.is_final:
-                        task.settle(lambda item: item[0](connection, draft))
-                write(connection, draft.unwritten)
+                _run(batch.tasks[:], connection, state, draft)
+                _run(batch.take_more(), connection, state, draft)
+                write(connection, draft.unwritten, draft.unwritten_replies)
         finally:
             self.is_newest = False
         if has_waited:
@@ -307,3 +329,19 @@ class Transactions:
         with self.lock:
             if self.known.head == before:  # otherwise another thread has read these rows already
                 self.known.adopt(draft)
+
+
+def _run(
+    tasks: Sequence[Task[tuple[Work[Any], bool], Any]], connection: Connection, state: LedgerState, draft: LedgerState
+) -> None:
+    """Run the tasks that only read, whose threads then continue, and then the tasks that may add rows to the draft.
+
+    A task that only reads finds the committed rows. Any other task finds all rows before its own.
+    """
+    for task in tasks:
+        if not task.item[1]:
+            task.settle(lambda item: item[0](connection, state))
+            task.dismiss()
+    for task in tasks:
+        if not task.is_final:
+            task.settle(lambda item: item[0](connection, draft))
