@@ -95,7 +95,7 @@ class LinearPair:
         """The pair with twice as many digits."""
         pair = replace(self)
         pair.__dict__["_digits"] = Context(prec=2 * self._digits.prec)
-        pair.__dict__["_nearest"] = self._resolved_exponent - self._digits.prec
+        pair.__dict__["_resolved_exponent"] = self._resolved_exponent - self._digits.prec
         return pair
 
     @cached_property
