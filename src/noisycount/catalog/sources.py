@@ -192,7 +192,7 @@ class LazySource(CountedSource):
     def require_described(self, source: CheckedSource) -> None:
         """Raise SourceError if open records are not as described, or have unreadable values."""
         require_described(self.shown, self.record, source)
-        require_readable(self.shown, source.used())
+        require_readable(self.shown, source.used_column_checks())
 
     def _compared_source(self) -> CheckedSource:
         """Return the open records after a comparison with their description."""

@@ -38,29 +38,30 @@ class Resemblance(Shown):
 class ColumnCheck(Shown):
     """Content of a column: its kind, its form, and the cells that are missing or unreadable."""
 
-    name: str  # of the column
-    kind: Kind | None  # of its values; None: no question can use it
-    type: str  # what the engine calls its values
-    form: ColumnFormat | None  # what its texts stand for; None where the file states the type of its values
-    missing: int  # how many cells say nothing
-    unreadable: int = 0  # how many cells do not fit the kind
-    examples: tuple[str, ...] = ()  # some different ones, at most `EXAMPLES`
-    reason: str = "the file says so"  # why it has this kind
-    lines: tuple[int, ...] = ()  # the line of the file that has the first of each example; none where it has no lines
-    distinct: int | None = None  # about how many different texts it has; None: nobody looked, or they are no texts
-    ids: int = 0  # the number of its different values if its name says that they are ids; 0: nobody looked
+    name: str  # name of the column
+    kind: Kind | None  # kind of its values; None: no question can use the column
+    type: str  # type of its values in the words of the engine
+    form: ColumnFormat | None  # format of its texts; None if the file states the type of its values
+    missing: int  # number of missing values
+    unreadable: int = 0  # number of cells that do not fit the kind
+    examples: tuple[str, ...] = ()  # some different texts, unreadable ones first, at most `EXAMPLES`
+    reason: str = "the file says so"  # reason for the kind
+    lines: tuple[int, ...] = ()  # the first line of the file with each example; empty if the file has no lines
+    distinct: int | None = None  # approximate number of different texts; None: not examined, or not texts
+    ids: int = 0  # number of different values if the name of the column suggests ids; 0: not examined
     is_measured: bool = (
         False  # True if most of its texts are short numbers, such as codes of places or values with units
     )
-    fitting: tuple[ColumnFormat, ...] = ()  # where cells do not fit, other forms that all of them fit
-    values: tuple[tuple[str, int], ...] = ()  # each of its texts, where they are few, with how many rows have it
+    fitting: tuple[ColumnFormat, ...] = ()  # if cells do not fit the form, other forms that all cells fit
+    values: tuple[tuple[str, int], ...] = ()  # if it has few different texts, each text and its number of rows
     choices: tuple[ColumnFormat, ...] = ()  # forms that its cells may have, between which only the owner can choose
     nan: int = 0  # the number of its values that are NaN
     # the numbers of cells that are read otherwise than other programs show them, by a key of `findings.LOSSES`
     losses: Mapping[str, int] = field(default_factory=dict)
-    years: tuple[int, int] | None = None  # of its earliest and latest day; None: nobody looked, or it has no days
-    spellings: Spellings | None = None  # its texts that have several spellings; None: nobody looked, or there are none
-    looks_like: Resemblance | None = None  # None: nobody looked, or its texts look like nothing else
+    years: tuple[int, int] | None = None  # years of its first and last day; None: not examined, or no days
+    spellings: Spellings | None = None  # texts with several spellings; None: not examined, or there are none
+    # kind of values that its texts resemble; None: not examined, or they resemble no other kind
+    looks_like: Resemblance | None = None
     # the column without the rows that look like no records, if some of its cells do not fit; None: as it stands
     left: "ColumnCheck | None" = None
 
@@ -80,10 +81,10 @@ class OddRows(Shown):
     """Rows of a file that look like no records."""
 
     kind: str  # a key of `_KINDS` in `layout_findings`; or a rule of the form, or `PADDED`
-    rows: int  # how many there are
-    lines: tuple[int, ...]  # the lines of the first ones, at most `EXAMPLES`
-    texts: tuple[str, ...]  # the different first cells of them that are not empty
-    cells: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # by column, with how many rows have each
+    rows: int  # number of these rows
+    lines: tuple[int, ...]  # lines of the first of these rows, at most `EXAMPLES`
+    texts: tuple[str, ...]  # different first cells of these rows, without empty ones
+    cells: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # by column, each cell and its number of rows
     wholes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # names of sums by column, as each row has one
 
     @property
@@ -98,16 +99,16 @@ class OddRows(Shown):
 class Check(Shown):
     """Content of private records, as `noisycount check` shows it to their owner."""
 
-    rows: int  # how many there are
-    columns: tuple[ColumnCheck, ...]  # what is in each column
-    form: FileFormat | None = None  # how the texts of a file were found; None for other records
-    units: int | None = None  # how many different persons the unit names; None: nobody counted them
-    persons: Persons | None = None  # the rows and the ids of persons; None: there are none
+    rows: int  # number of rows
+    columns: tuple[ColumnCheck, ...]  # content of each column
+    form: FileFormat | None = None  # layout of a file of texts; None for other records
+    units: int | None = None  # number of different persons in the unit column; None: not counted
+    persons: Persons | None = None  # rows and ids of persons; None: the unit is not a person
     without_unit: tuple[int, ...] = ()  # the lines of some rows that name no person, at most `EXAMPLES`
-    # that of the last row where it is nearly empty, as a row of sums is; None: it is as the others
+    # line of the last row if the row is nearly empty, as a row of sums is; None: it is as full as the others
     sparse_line: int | None = None
     letters: tuple[str, ...] = ()  # some texts with letters beyond ASCII, to see whether the encoding is right
-    unit: str | None = None  # the column that names the person; None: every row is one unit, or nobody stated it
+    unit: str | None = None  # column that identifies a person; None: each row is a unit, or the unit is not stated
     # the faults that keep the file from being counted until its owner states these parts of `form`, by their names
     faults: Mapping[str, str] = field(default_factory=dict)
     odd_rows: tuple[OddRows, ...] = ()  # rows that look like no records, by their kind

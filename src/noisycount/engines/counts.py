@@ -37,16 +37,16 @@ def count_statement(predicates: Sequence[Predicate], records: expressions.Statem
     person = records.person
     if person is None or records.is_one_row_a_person:
         counts = [dialect.number_where(each) for each in conditions]
-        nobody = NOTHING if person is None or person.is_required else _number_of_nobody(person.value)
-        return records.read(sa.select(*counts, nobody), predicates)
+        without_unit = NOTHING if person is None or person.is_required else _count_without_unit(person.value)
+        return records.read(sa.select(*counts, without_unit), predicates)
     if dialect.counts_distinct and len(conditions) == 1:
         both_counts = _distinct_units(conditions[0], person.value, is_blind=True)
-        return records.read(sa.select(*both_counts, _number_of_nobody(person.value)), predicates)
+        return records.read(sa.select(*both_counts, _count_without_unit(person.value)), predicates)
     flags = [dialect.is_any(dialect.flag(each)).label(f"m{n}") for n, each in enumerate(conditions)]
     unit = [] if person.is_required else [person.value.label("u")]
     units = records.read(sa.select(*unit, *flags), predicates).group_by(person.value).subquery("units")
     counts = [dialect.number_of(units.c[f"m{n}"]) for n in range(len(flags))]
-    return sa.select(*counts, NOTHING if person.is_required else _number_of_nobody(units.c.u))
+    return sa.select(*counts, NOTHING if person.is_required else _count_without_unit(units.c.u))
 
 
 def _distinct_units(truth: Expression, unit: Expression, *, is_blind: bool) -> list[Expression]:
@@ -59,7 +59,7 @@ def _distinct_units(truth: Expression, unit: Expression, *, is_blind: bool) -> l
     return [matching, others] if is_blind else [matching]
 
 
-def _number_of_nobody(unit: Expression) -> Expression:
+def _count_without_unit(unit: Expression) -> Expression:
     return sa.func.count(sa.case((unit.is_(None), whole(1))))
 
 
@@ -93,9 +93,9 @@ def texts_statement(records: expressions.StatementRecords, name: str, number: in
     return sa.select(text).select_from(records.table).where(text.is_not(None)).limit(number)
 
 
-def nobody_statement(records: expressions.StatementRecords) -> sa.Select[Any]:
+def without_unit_statement(records: expressions.StatementRecords) -> sa.Select[Any]:
     """Return the statement that counts records without a unit."""
-    number = whole(0) if records.person is None else _number_of_nobody(records.person.value)
+    number = whole(0) if records.person is None else _count_without_unit(records.person.value)
     return records.read(sa.select(number), [])
 
 
@@ -155,8 +155,8 @@ def _is_any(where: Predicate | None, keyed: sa.FromClause, dialect: Dialect) -> 
     return dialect.flag(whole(1) == whole(1)) if where is None else dialect.is_any(keyed.c.m)
 
 
-def _outputs(place: Expression, number: Expression, nobody: Expression) -> list[Expression]:
-    return [place.label("place"), number.label("number"), nobody.label("nobody")]
+def _outputs(place: Expression, number: Expression, without_unit: Expression) -> list[Expression]:
+    return [place.label("place"), number.label("number"), without_unit.label("without_unit")]
 
 
 def _units_by_cell(question: CellQuestion, records: expressions.StatementRecords) -> sa.Select[Any]:
@@ -170,7 +170,7 @@ def _units_by_cell(question: CellQuestion, records: expressions.StatementRecords
         truth = records.dialect.is_set(rows.c.m)
         counts = _distinct_units(truth, unit, is_blind=not records.uses_indexes)
     cell = sa.func.coalesce(rows.c.cell, whole(_NOWHERE))
-    outputs = _outputs(cell, counts[0], records.is_nobody(unit))
+    outputs = _outputs(cell, counts[0], records.has_no_unit(unit))
     return sa.select(*outputs, *counts[1:]).group_by(rows.c.cell)
 
 
@@ -180,9 +180,13 @@ def _units_by_node(question: CellQuestion, records: expressions.StatementRecords
     cell_pairs = _cell_pairs(question, records)
     # With further levels the pairs are read twice, so they are stored in a common table expression.
     pairs = cell_pairs.cte("pairs") if several else cell_pairs.subquery("pairs")
-    number, nobody = dialect.number_of(pairs.c.kept), records.is_nobody(pairs.c.u)
+    number, without_unit = dialect.number_of(pairs.c.kept), records.has_no_unit(pairs.c.u)
     cell = sa.func.coalesce(pairs.c.cell, whole(_NOWHERE))
-    by_cell = sa.select(*_outputs(cell, number, nobody)).group_by(pairs.c.cell).having(_has_records(number, nobody))
+    by_cell = (
+        sa.select(*_outputs(cell, number, without_unit))
+        .group_by(pairs.c.cell)
+        .having(_has_records(number, without_unit))
+    )
     if not several:
         return by_cell
     nodes = _nodes(question, several, dialect)
@@ -196,9 +200,9 @@ def _units_by_node(question: CellQuestion, records: expressions.StatementRecords
     return sa.union_all(by_cell, sa.select(*outputs).group_by(units.c.node))
 
 
-def _has_records(number: Expression, nobody: Expression) -> Expression:
+def _has_records(number: Expression, without_unit: Expression) -> Expression:
     """Return the condition that a group has a counted unit, or a record without a unit."""
-    return number > NOTHING if nobody is NOTHING else sa.or_(number > NOTHING, nobody > NOTHING)
+    return number > NOTHING if without_unit is NOTHING else sa.or_(number > NOTHING, without_unit > NOTHING)
 
 
 def _cell_pairs(question: CellQuestion, records: expressions.StatementRecords) -> sa.Select[Any]:
@@ -340,8 +344,8 @@ def cell_counts(
     Raises:
         SourceError: If a record has no unit.
     """
-    places, numbers, nobody = columns
-    expressions.require_somebody(nobody)
+    places, numbers, without_unit = columns
+    expressions.require_units(without_unit)
     several = () if records.person is None else _levels_to_count(question)
     ends, is_placed = _ends_of_numbers(question, several), places != _NOWHERE
     counts = np.zeros(ends[-1], np.int64)
@@ -358,17 +362,21 @@ def keys_statement(question: KeyQuestion, records: expressions.StatementRecords)
     """
     records = with_person_values(records, [question.where], question.parts)
     dialect, names = records.dialect, expressions.key_names(question.parts)
-    nobody: Expression = NOTHING
+    without_unit: Expression = NOTHING
     if records.person is None:
         rows = records.records_with_keys(question.parts, question.where)
         number = _count_matching_records(question.where, rows, dialect)
         inside = _keys_in_groups(question, rows, dialect)
     else:
         rows = _key_pairs(question, records).subquery("pairs")
-        number, nobody = dialect.number_of(rows.c.kept), records.is_nobody(rows.c.u)
+        number, without_unit = dialect.number_of(rows.c.kept), records.has_no_unit(rows.c.u)
         inside = []
     keys = [rows.c[name] for name in names]
-    return sa.select(*keys, number, nobody).group_by(*keys).having(sa.and_(_has_records(number, nobody), *inside))
+    return (
+        sa.select(*keys, number, without_unit)
+        .group_by(*keys)
+        .having(sa.and_(_has_records(number, without_unit), *inside))
+    )
 
 
 def _keys_in_groups(question: KeyQuestion, rows: sa.FromClause, dialect: Dialect) -> list[Expression]:
@@ -398,7 +406,7 @@ def _key_pairs(question: KeyQuestion, records: expressions.StatementRecords) -> 
 
 def key_counts(question: KeyQuestion, dialect: Dialect, rows: Sequence[Sequence[Any]]) -> KeyCounts:
     """Return the keys and counts in some rows of the result of `keys_statement`."""
-    expressions.require_somebody([row[-1] for row in rows])
+    expressions.require_units([row[-1] for row in rows])
     keys = [tuple(row[:-2]) for row in rows]
     if not dialect.keeps_keys:
         keys = [tuple(map(expressions.key_of_code, question.parts, each)) for each in keys]

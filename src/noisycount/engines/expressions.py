@@ -408,7 +408,7 @@ class StatementRecords:
             conditions.append(self.person.value.is_(None))
         return entire.where(sa.or_(*conditions))
 
-    def is_nobody(self, unit: Expression) -> Expression:
+    def has_no_unit(self, unit: Expression) -> Expression:
         """Return 1 for a group of records that has one without a unit, else 0."""
         if self.person is None or self.person.is_required:
             return NOTHING
@@ -469,8 +469,8 @@ def mark_kept_pairs(pairs: sa.Select[Any], records: StatementRecords, most: int)
     return sa.select(numbered, dialect.flag(is_kept).label("kept"))
 
 
-def require_somebody(without_unit: Iterable[Any]) -> None:
-    """Raise SourceError if a count met records without a unit. At the opening there were none."""
+def require_units(without_unit: Iterable[Any]) -> None:
+    """Raise SourceError if one of the numbers of records without a unit is positive. At the opening all were 0."""
     if any(without_unit):
         raise SourceError(
             "records without a unit were added since the opening, and cannot be counted: "

@@ -178,7 +178,7 @@ class CheckedSource(Source, Protocol):
     def form(self) -> FileFormat | None:
         """Form of a file of texts; None if the file states its types."""
 
-    def used(self) -> Sequence[ColumnCheck]:
+    def used_column_checks(self) -> Sequence[ColumnCheck]:
         """Return facts about the text columns that questions may use, and about the unit."""
 
 
@@ -284,6 +284,6 @@ class TypedSource(CountedSource):
         """None: there is no file of texts."""
         return
 
-    def used(self) -> tuple[ColumnCheck, ...]:
+    def used_column_checks(self) -> tuple[ColumnCheck, ...]:
         """Return nothing: there are no text columns whose formats the owner states."""
         return ()

@@ -197,12 +197,12 @@ class TablesSource(TypedSource):
         """Columns whose unreadable cells count as missing, as the owner stated."""
         return frozenset(f"{name}.{column}" for name, source in self.sources.items() for column in source.accepted)
 
-    def used(self) -> tuple[ColumnCheck, ...]:
+    def used_column_checks(self) -> tuple[ColumnCheck, ...]:
         """Return facts about the text columns of all tables."""
         return tuple(
             replace(column, name=f"{name}.{column.name}")
             for name, source in self.sources.items()
-            for column in source.used()
+            for column in source.used_column_checks()
         )
 
     def require_unchanged(self) -> None:

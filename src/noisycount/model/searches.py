@@ -55,7 +55,10 @@ class Bracket:
 def bracket_root(
     function: Function, start: float, step: float, ends: tuple[float, float] = (-math.inf, math.inf)
 ) -> Bracket:
-    """Return the first bracket met by steps from a start, each step twice the previous one."""
+    """Step from a start until the function changes its sign, and return the last step as a bracket.
+
+    Each step is twice the previous one. At an end without a change of sign, the bracket is open.
+    """
     if not step > 0:
         raise ValueError(f"step must be positive, got {step!r}")
     lowest, highest = ends
@@ -78,7 +81,10 @@ def bracket_root(
 def bracketed_by_factors(
     function: Function, start: float, factor: float, ends: tuple[float, float] = _POSITIVE
 ) -> Bracket:
-    """Return the first bracket met by factors from a start, each factor the square of the previous one."""
+    """Multiply or divide a start until the function changes its sign, and return the last step as a bracket.
+
+    Each factor is the square of the previous one. At an end without a change of sign, the bracket is open.
+    """
     lowest, highest = (math.log2(end) for end in ends)
     powers = bracket_root(lambda power: function(2.0**power), math.log2(start), math.log2(factor), (lowest, highest))
     low = 2.0**powers.low if powers.low > -math.inf else -math.inf

@@ -59,7 +59,7 @@ def _lines(measure: Measure, names: Sequence[Estimated], size: int, xs: tuple[fl
 
 
 def _even_line(xs: tuple[float, ...]) -> Line:
-    """Return the reference line of an estimate that is as often closer as not."""
+    """Return the reference line at 1/2: the estimate and the answer are closer to the count equally often."""
     return Line("as often as not", GUIDE, (xs[0], xs[-1]), (EVEN, EVEN))
 
 

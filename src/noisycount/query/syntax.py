@@ -29,25 +29,25 @@ def syntax_of(text: str) -> Node:
 class _Grammar:
     """Parser of tokens that ignores the kinds of columns. Parentheses leave no node of their own."""
 
-    def __init__(self, found: Sequence[Token]) -> None:
-        self.found, self.at = found, 0
+    def __init__(self, text_tokens: Sequence[Token]) -> None:
+        self.tokens, self.at = text_tokens, 0
 
     def parse_all(self) -> Node:
         """Return the node of all tokens."""
         node = self.disjunction()
-        if self.at < len(self.found):
+        if self.at < len(self.tokens):
             self.refuse()
         return node
 
     def refuse(self) -> NoReturn:
         raise PredicateError(
-            "where is no complete predicate: write comparisons such as age >= 30, "
-            f"joined by and, or, not{_about_decimals(self.found)}"
+            "where is not a complete predicate: write comparisons such as age >= 30, "
+            f"joined by and, or, not{_decimal_point_advice(self.tokens)}"
         )
 
     def take(self, *words: str) -> str | None:
         """Return the next token and advance if it is one of these keywords or symbols; else return None."""
-        token = self.found[self.at] if self.at < len(self.found) else None
+        token = self.tokens[self.at] if self.at < len(self.tokens) else None
         if token is None or token.kind in VALUES or token.text not in words:
             return None
         self.at += 1
@@ -62,12 +62,12 @@ class _Grammar:
 
     def joined(self, word: str, operand: Callable[[], Node]) -> Node:
         """Return one node for a sequence of operands with the same connective."""
-        found = [operand()]
+        nodes = [operand()]
         while self.take(word):
-            found.append(operand())
-        if len(found) == 1:
-            return found[0]
-        return (word, *(part for node in found for part in (node[1:] if node[0] == word else [node])))
+            nodes.append(operand())
+        if len(nodes) == 1:
+            return nodes[0]
+        return (word, *(part for node in nodes for part in (node[1:] if node[0] == word else [node])))
 
     def equality(self) -> Node:
         return self.chain(EQUALITIES, lambda: self.chain(ORDERS, self.test))
@@ -103,11 +103,11 @@ class _Grammar:
         """Return the nodes between commas, up to the closing parenthesis."""
         if self.take(")"):
             return []
-        found = [self.disjunction()]
+        items = [self.disjunction()]
         while self.take(","):
-            found.append(self.disjunction())
+            items.append(self.disjunction())
         self.require_word(")")
-        return found
+        return items
 
     def difference(self) -> Node:
         node = self.operand()
@@ -117,10 +117,10 @@ class _Grammar:
 
     def duration(self) -> Node | None:
         """Return the node of a duration such as `30 days`, if one follows."""
-        if self.at == len(self.found) or self.found[self.at].kind is not TokenKind.DURATION:
+        if self.at == len(self.tokens) or self.tokens[self.at].kind is not TokenKind.DURATION:
             return None
         self.at += 1
-        amount, unit = self.found[self.at - 1].text.split(" ")
+        amount, unit = self.tokens[self.at - 1].text.split(" ")
         return ("duration", amount, unit.removesuffix("s"))
 
     def operand(self) -> Node:
@@ -133,13 +133,13 @@ class _Grammar:
             return inside[0] if len(inside) == 1 else ("tuple",)
         if constant := self.take("true", "false", "null"):
             return (constant,)
-        if self.at < len(self.found) and self.found[self.at].kind is TokenKind.FUNCTION:
+        if self.at < len(self.tokens) and self.tokens[self.at].kind is TokenKind.FUNCTION:
             self.at += 1
-            name = self.found[self.at - 1].text
+            name = self.tokens[self.at - 1].text
             return ("function", name, self.argument()) if name in FUNCTIONS else self.person_value(name)
-        if self.at == len(self.found) or self.found[self.at].kind not in VALUES:
+        if self.at == len(self.tokens) or self.tokens[self.at].kind not in VALUES:
             self.refuse()
-        token = self.found[self.at]
+        token = self.tokens[self.at]
         self.at += 1
         return (token.kind.value, token.text)
 
@@ -165,9 +165,10 @@ class _Grammar:
         return node
 
 
-def _about_decimals(found: Sequence[Token]) -> str:
+def _decimal_point_advice(text_tokens: Sequence[Token]) -> str:
     """Return advice if the text has a number with a decimal comma; else an empty text."""
-    for before, whole, comma, decimals in zip(found, found[1:], found[2:], found[3:], strict=False):
+    runs = zip(text_tokens, text_tokens[1:], text_tokens[2:], text_tokens[3:], strict=False)
+    for before, whole, comma, decimals in runs:
         numbers = whole.kind is decimals.kind is TokenKind.NUMBER
         if numbers and comma == COMMA and before.kind not in VALUES and before not in (OPENING, COMMA):
             return f", and decimals with a point: {whole.text.replace('.', '')}.{decimals.text}"

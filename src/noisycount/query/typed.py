@@ -200,7 +200,7 @@ def parse_margins(texts: Sequence[str]) -> tuple[str, ...]:
     for text in texts:
         names += [name.strip() for name in text.split(",")]
         if not all(names):
-            raise ValueError(f"must name margins with commas between them: total,town, got {text!r}")
+            raise ValueError(f"must name margins with commas between them, such as total,town, got {text!r}")
     _require_once(names, "names {} twice: name it once")
     return tuple(names)
 

@@ -174,7 +174,7 @@ def parse_columns(text: str) -> list[str]:
     """Return the column names in a text with commas between them."""
     names = [name.strip() for name in text.split(",")]
     if not all(names):
-        raise ValueError(f"must name columns with commas between them: county,town, got {text!r}")
+        raise ValueError(f"must name columns with commas between them, such as county,town, got {text!r}")
     return names
 
 

@@ -222,7 +222,7 @@ class StoredQuestion:
 
     @cached_property
     def _own_noise(self) -> TablePlan | None:
-        """Noise of the draw of a table that the entry paid for; None for a count or an unreadable question."""
+        """Noise that this entry paid for, without earlier draws. None for a count or an unreadable question."""
         if not self.is_table:
             return None
         with suppress(*_UNREADABLE):

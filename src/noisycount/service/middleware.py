@@ -274,7 +274,10 @@ def exact_json(content: bytes) -> Any:  # noqa: ANN401  (any JSON value)
     """
     try:
         return json.loads(
-            content.decode("utf-8"), object_pairs_hook=_members, parse_constant=_no_number, parse_int=_whole_number
+            content.decode("utf-8"),
+            object_pairs_hook=_members,
+            parse_constant=_refuse_constant,
+            parse_int=_whole_number,
         )
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
@@ -287,9 +290,9 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-def _no_number(name: str) -> float:
+def _refuse_constant(name: str) -> float:
     """Raise ValueError: Python reads NaN and Infinity, which JSON does not have."""
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a number in JSON")
 
 
 def _whole_number(digits: str) -> int:

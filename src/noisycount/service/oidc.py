@@ -92,7 +92,7 @@ _BASE64URL = re.compile(r"[A-Za-z0-9_-]*")
 def decode_part(part: str) -> bytes:
     """Decode a part of a token from base64url. Raise ValueError for other texts."""
     if not _BASE64URL.fullmatch(part):
-        raise ValueError("no base64url")
+        raise ValueError("a part of the token is not base64url")
     return base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
 
 
@@ -178,7 +178,12 @@ class _NoRedirects(HTTPRedirectHandler):
 
 
 def read_address(address: str) -> bytes:
-    """Fetch an address by https, or on this machine. Raise ValueError for others, OSError if it fails."""
+    """Fetch an address and return its content.
+
+    Raises:
+        ValueError: The address is neither https nor on this machine, or the reply is too large.
+        OSError: The address cannot be fetched.
+    """
     if not is_safe_url(address):
         raise ValueError("an address that is neither https nor on this machine")
     try:

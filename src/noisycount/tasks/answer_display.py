@@ -419,7 +419,7 @@ def hidden_key_words(
     )
 
 
-def errors_of_all(plan: TablePlan, confidence: float, counts: int | None = None) -> Sequence[int | None]:
+def simultaneous_errors(plan: TablePlan, confidence: float, counts: int | None = None) -> Sequence[int | None]:
     """Return for each level the error that holds for all counts at once; None if the number of counts is not known."""
     if plan.size is None and counts is None:
         return [None] * len(plan.levels)
@@ -438,7 +438,7 @@ def level_rows(plan: TablePlan, confidence: float, of_noise: str = "") -> output
             "" if error is None else plus_minus(error),
             percent(float(f"{float(level.share):.3g}")),
         )
-        for level, error in zip(plan.levels, errors_of_all(plan, confidence), strict=True)
+        for level, error in zip(plan.levels, simultaneous_errors(plan, confidence), strict=True)
     ]
     return header, rows
 

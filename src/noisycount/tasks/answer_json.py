@@ -16,7 +16,7 @@ from noisycount.release.results import Release
 from noisycount.release.stored_question import StoredQuestion
 from noisycount.release.table_release import TableRelease, TableRow
 from noisycount.tasks.answer import Answer, PricedQuery, count_interval
-from noisycount.tasks.answer_display import NEIGHBOURS, SUM_NAMES, errors_of_all, sums_so_far
+from noisycount.tasks.answer_display import NEIGHBOURS, SUM_NAMES, simultaneous_errors, sums_so_far
 from noisycount.tasks.preview import AnswerPreview
 from noisycount.validation import exact_text, optional_text
 
@@ -220,5 +220,5 @@ def levels_json(plan: TablePlan, confidence: float, counts: int | None = None) -
                 else {}
             ),
         }
-        for level, error_of_all in zip(plan.levels, errors_of_all(plan, confidence, counts), strict=True)
+        for level, error_of_all in zip(plan.levels, simultaneous_errors(plan, confidence, counts), strict=True)
     ]

@@ -149,7 +149,7 @@ class Draft:
         """Whole text of the configuration."""
         former = self.inspection.former
         url = (former and former.url) or "sqlite:///ledger.db"
-        return f"{head_text(url)}\n{self.table}"
+        return f"{head_text(url)}\n{self.dataset_section}"
 
     @property
     def part(self) -> str:
@@ -157,7 +157,7 @@ class Draft:
         return "\n".join(filter(None, [self._file(), self._columns(), self._kinds()]))
 
     @property
-    def table(self) -> str:
+    def dataset_section(self) -> str:
         """Section of the data set. It can also follow the sections of other data sets."""
         parts = [
             self._file(),
@@ -172,7 +172,7 @@ class Draft:
 
     def added_to(self, text: str) -> str:
         """Return the text of an existing configuration with the section of the data set appended."""
-        return f"{text.rstrip()}\n\n{self.table}"
+        return f"{text.rstrip()}\n\n{self.dataset_section}"
 
     @property
     def _applied_file_lines(self) -> list[str]:

@@ -180,7 +180,7 @@ class Risk:
         )
 
     @property
-    def guess(self) -> float:
+    def guess_probability(self) -> float:
         """Probability that the best guess whether one person counts is right, if both are equally likely beforehand.
 
         It is 1/2 + δ(0)/2, where δ(0) is the total variation distance of the answers with and without the person.
@@ -276,7 +276,7 @@ def risk_rows(risks: Risks) -> list[tuple[str, ...]]:
             risk.adversary.name,
             risk.adversary.knows,
             at_most(risk.delta),
-            _percent_at_most(risk.guess),
+            _percent_at_most(risk.guess_probability),
             at_most(risk.usual_epsilon) if math.isfinite(risk.usual_epsilon) else "none",
         )
         for risk in risks.risks
@@ -429,7 +429,8 @@ def risks_json(risks: Risks) -> dict[str, Any]:
             {
                 "adversary": risk.adversary.name,
                 "knows": risk.adversary.knows,
-                **members(risk, "delta", "bracket", "guess"),
+                **members(risk, "delta", "bracket"),
+                "guess": risk.guess_probability,
                 "usual_delta": _USUAL_DELTA,
                 **members(risk, "usual_epsilon"),
                 "meaning": _meaning_text(risk, risks, at_most(risk.delta)),

@@ -164,7 +164,7 @@ def test_a_source_says_what_it_is(postgresql: Server) -> None:
         version = source.version
         assert str(source.identity).startswith("postgresql ")
         assert (source.former_versions, source.accepted, source.form) == ((), frozenset(), None)
-        assert [*source.used()] == []
+        assert [*source.used_column_checks()] == []
         assert {name: form.kind for name, form in source.forms.items()} == {"who": Kind.TEXT, "age": Kind.INTEGER}
         check = source.check()
         assert (check.rows, check.units) == (2, 2)

@@ -50,7 +50,7 @@ class ErrorByCount:
 
     @classmethod
     def of_case(cls, case: Case) -> "ErrorByCount | None":
-        """Return the panels, or None if there are few counts, or the noise is too narrow for panels of records."""
+        """Return the panels. None if a direct sum over so few counts is faster, or the panels would not be precise."""
         is_analytic = case.errors.smooth_over > 0 and not case.errors.is_discrete
         is_wide = case.is_smooth or (is_analytic and case.errors.spread >= _WIDE)
         if not is_wide or case.counts.size < (_MANY_LOOK_UPS if case.errors.is_geometric else _MANY):

@@ -1,7 +1,7 @@
 """Sums over counts that give the log-odds of an answer and δ at one ε.
 
-`Terms` sums directly over the points of a `Mesh`. `LargestLoss` and `BelowLargestLoss` replace these sums for geometric
-noise where ε is so close to the largest privacy loss that direct sums would cancel.
+`Terms` sums directly over the points of a `Mesh`. `LargestLoss` and `SumsBelowLargestLoss` replace these sums for
+geometric noise where ε is so close to the largest privacy loss that direct sums would cancel.
 """
 
 import math
@@ -119,7 +119,7 @@ class Mesh:
 
 
 @frozen(eq=False)
-class BelowLargestLoss:
+class SumsBelowLargestLoss:
     """Sums of w at an ε just below the largest loss λ, with the factor e^λ − e^ε taken out.
 
     If the noise were one exponential for all counts k, then Σ Q·w·e^(r·(k − y)) = (e^λ − e^ε)·M₋·e^(−r·y) for an
@@ -234,7 +234,7 @@ class Terms:
     points: MeshPoints  # quadrature points of Q, exact for noise with a kink where the points are fine
     around: float  # approximate answer at which the sums are needed
     margin: float  # largest distance of that answer from `around`, in records
-    below: BelowLargestLoss | None  # the sums just below the largest loss, if ε lies there
+    below: SumsBelowLargestLoss | None  # the sums just below the largest loss, if ε lies there
     _near: slice = field(init=False, repr=False)
     _offsets: Reals = field(init=False, repr=False)
     _values: Reals = field(init=False, repr=False)
@@ -266,7 +266,7 @@ class Terms:
         return (logs - highest if highest > -math.inf else logs), highest
 
     @property
-    def _sums_at_largest_loss(self) -> BelowLargestLoss | None:
+    def _sums_at_largest_loss(self) -> SumsBelowLargestLoss | None:
         """Sums next to the largest loss, if their log-odds are the most precise ones; otherwise None."""
         return self.below if self.below is not None and self.below.is_precise else None
 

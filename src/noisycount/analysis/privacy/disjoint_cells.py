@@ -353,7 +353,7 @@ def delta_lower_binned(move: CellMove, epsilons: list[float]) -> list[float]:
 @lru_cache(maxsize=16)  # the lower and the upper bound use it
 def noiseless_delta_bounds(move: CellMove, epsilons: tuple[float, ...]) -> list[tuple[float, float]]:
     """Return bounds of δ₊ of a move without noise, summed over both counts; (0, 1) if there are too many counts."""
-    if move.rate >= 1 or not _is_short(move):
+    if move.rate >= 1 or not _has_narrow_counts(move):
         return [(0.0, 1.0)] * len(epsilons)
     others, found = Others.from_move(move), []
     for epsilon in epsilons:
@@ -365,15 +365,15 @@ def noiseless_delta_bounds(move: CellMove, epsilons: tuple[float, ...]) -> list[
     return found
 
 
-def _is_short(move: CellMove) -> bool:
-    """Return True if a table of both counts is small enough."""
+def _has_narrow_counts(move: CellMove) -> bool:
+    """Return True if the counts of a cell vary so little that δ can be summed over a table of both counts."""
     rate = max(move.first.rate, move.second.rate)
     return _DEVIATIONS * math.sqrt(move.size * rate) <= _WIDEST_CELL
 
 
 def _of_both(move: CellMove, epsilons: list[float]) -> list[float]:
     """Return the lower bounds from the answers about both cells, or an empty list if there are too many counts."""
-    if not _is_short(move):
+    if not _has_narrow_counts(move):
         return []
     others = Others.from_move(move)
     first = answer_table(move.first.mechanism, *others.firsts)

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from noisycount.analysis.privacy.answer_sums import LARGEST_EPSILON, BelowLargestLoss, Mesh, Terms
+from noisycount.analysis.privacy.answer_sums import LARGEST_EPSILON, Mesh, SumsBelowLargestLoss, Terms
 from noisycount.analysis.privacy.bounds import NOTHING, Certified
 from noisycount.analysis.privacy.many_epsilons import certified_rows
 from noisycount.analysis.privacy.pairs import Excess, Pair
@@ -181,14 +181,14 @@ class NoisyPair:
                 search = self._make_search(place, search.step, slope, search.margin)
         return root(terms.log_odds, search)
 
-    def _below_largest_loss(self, asked: EpsilonExcess, mesh: Mesh) -> BelowLargestLoss | None:
+    def _below_largest_loss(self, asked: EpsilonExcess, mesh: Mesh) -> SumsBelowLargestLoss | None:
         """Return the sums next to the largest loss if ε lies there; otherwise None."""
         epsilon, excess = asked
         largest, rounding = mesh.largest_near(epsilon), self.pair.rounding
         if largest is None:
             return None
         gap, is_discrete = largest.above(epsilon), self.errors.is_discrete
-        return BelowLargestLoss(largest, gap, epsilon, excess, is_discrete, rounding)
+        return SumsBelowLargestLoss(largest, gap, epsilon, excess, is_discrete, rounding)
 
     def _make_mesh(self, fine: tuple[float, float] | None, highest: float, coarsest: float = math.inf) -> Mesh:
         """Return a mesh of points for sums of functions that may have a kink between the two offsets `fine`."""

@@ -266,11 +266,11 @@ def packed_answers(answers: Sequence[LevelAnswers], size: int) -> tuple[LevelAns
 
 
 def _pack_noise(mechanism: Mechanism, size: int) -> Mechanism:
-    """Return noise in packs."""
+    """Return the noise in units of a pack of `size` records."""
     if isinstance(mechanism, NoiseSum):
         return NoiseSum([_pack_noise(noise, size) for noise in mechanism.noises])
     if isinstance(mechanism, Laplace | DiscreteLaplace):
         return Laplace(float(mechanism.scale) / size)
     if isinstance(mechanism, Gaussian | DiscreteGaussian):
         return Gaussian(float(mechanism.scale) / size)
-    raise TypeError(f"noise must be Laplace, Gaussian or a sum of them to be measured in packs, got {mechanism!r}")
+    raise TypeError(f"noise of a wide table must be Laplace, Gaussian or a sum of them, got {mechanism!r}")

@@ -158,7 +158,10 @@ def duckdb_relations(connection: Connection) -> FileRelations:
 
 
 def _types_of(types: dict[str, str], sql: str) -> dict[str, str]:
-    """Return the types of columns, none of which is exact if a collation makes different values equal."""
+    """Return the types of columns, or empty types if the statement has a collation.
+
+    A collation can make different texts equal, so that no column of the table may identify a unit.
+    """
     return dict.fromkeys(types, "") if re.search(r"(?i)\bcollate\b", sql) else types
 
 

@@ -395,7 +395,7 @@ class Counting:
                 records = records_of(self.unit, self._kind, cursor)
                 cursor.execute(*shared.text_of(statements.cells_statement(question, records), DUCKDB))
                 result = cursor.fetchnumpy()
-                columns = [result[name] for name in ("place", "number", "nobody")]
+                columns = [result[name] for name in ("place", "number", "without_unit")]
                 return statements.cell_counts(question, records, columns)
 
         counts = without_engine_errors(count, self.refusal)

@@ -271,7 +271,7 @@ def statistics_table(
 
 
 def no_labels(column: str) -> SourceError:
-    """Return the error about codes that are stated of a column without labels."""
+    """Return the error for a column whose `kinds` asks for codes, although the file labels none of its values."""
     return SourceError(f"kinds states codes of {column!r}, which has no labels in the file: leave codes out")
 
 

@@ -315,7 +315,7 @@ class DuckDBSource(CountedSource):
 
     def prepare(self, columns: Collection[str] | None = None) -> None:
         """Raise SourceError if cells are unreadable or cannot be read; see `Source.prepare`."""
-        require_readable(repr(str(self.path)), self.used())
+        require_readable(repr(str(self.path)), self.used_column_checks())
         self.require_sound(columns)
 
     def require_sound(self, columns: Collection[str] | None = None) -> None:
@@ -394,7 +394,7 @@ class DuckDBSource(CountedSource):
         """Layout of a file of texts; None for other files. See `CheckedSource.form`."""
         return None if self.relation.check is None else self.relation.check.form
 
-    def used(self) -> list[ColumnCheck]:
+    def used_column_checks(self) -> list[ColumnCheck]:
         """Return the checks of the unit and of the columns that queries may use; none unless the file holds texts."""
         return [
             column for column in column_checks(self.relation) if column.name in self.schema or column.name == self.unit

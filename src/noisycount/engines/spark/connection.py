@@ -64,7 +64,7 @@ class Fault(Enum):
     OTHER = "cannot be counted: check that its files are whole, and that the cluster has memory"
 
 
-_CONDITIONS = {
+_FAULTS_OF_CONDITIONS = {
     **dict.fromkeys(
         ["TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA"], Fault.NOT_FOUND
     ),
@@ -94,17 +94,17 @@ _LONGEST_CHAIN = 20  # of errors that caused each other
 
 def failure_reason(error: BaseException) -> Fault:
     """Return the kind of a failure from the error's condition, status and classes, never from its text."""
-    for faults in (_condition_faults(error), _status_faults(error), _class_faults(error)):
+    for faults in (_spark_condition_faults(error), _status_faults(error), _class_faults(error)):
         fault = next(filter(None, faults), None)
         if fault is not None:
             return fault
     return Fault.OTHER
 
 
-def _condition_faults(error: BaseException) -> Iterator[Fault | None]:
+def _spark_condition_faults(error: BaseException) -> Iterator[Fault | None]:
     """Yield the fault of the error condition that Spark's own errors name."""
     condition = str(_call_or_none(error, "getCondition") or "")
-    yield _CONDITIONS.get(condition.partition(".")[0])
+    yield _FAULTS_OF_CONDITIONS.get(condition.partition(".")[0])
 
 
 def _status_faults(error: BaseException) -> Iterator[Fault | None]:

@@ -18,7 +18,7 @@ from sqlalchemy.sql.expression import ClauseElement
 from noisycount.engines import counts as statements
 from noisycount.engines.check import Check, typed_check
 from noisycount.engines.conformance.certificate import Identity
-from noisycount.engines.expressions import Person, StatementRecords, require_somebody
+from noisycount.engines.expressions import Person, StatementRecords, require_units
 from noisycount.engines.formats import ColumnFormat
 from noisycount.engines.guesses import with_resemblances
 from noisycount.engines.interface import TypedSource, missing_units, require_typed
@@ -57,7 +57,7 @@ class SparkCounting:
 
         def count(records: StatementRecords) -> list[int]:
             row = self.row(statements.count_statement(predicates, records))
-            require_somebody(row[-1:])
+            require_units(row[-1:])
             return list(row[: len(predicates)])
 
         return self.run(count)
@@ -200,7 +200,7 @@ class SparkSource(TypedSource):
             return
 
         def missing(records: StatementRecords) -> int:
-            return int(self._counting.row(statements.nobody_statement(records))[0])
+            return int(self._counting.row(statements.without_unit_statement(records))[0])
 
         if self._counting.run(missing):
             raise missing_units(self.unit)

@@ -19,7 +19,7 @@ from noisycount.engines import counts as statements
 from noisycount.engines.check import Check, typed_check
 from noisycount.engines.conformance.certificate import Identity
 from noisycount.engines.dialect import Expression
-from noisycount.engines.expressions import Person, StatementRecords, is_nan, require_somebody, type_of
+from noisycount.engines.expressions import Person, StatementRecords, is_nan, require_units, type_of
 from noisycount.engines.formats import ColumnFormat
 from noisycount.engines.guesses import with_resemblances
 from noisycount.engines.interface import TypedSource, missing_units, require_typed
@@ -166,7 +166,7 @@ class ServerCounting:
 
         def count(connection: sa.Connection) -> list[int]:
             row = connection.execute(statements.count_statement(predicates, self.records)).one()
-            require_somebody(row[-1:])
+            require_units(row[-1:])
             return list(map(int, row[: len(predicates)]))
 
         return self.run(count)

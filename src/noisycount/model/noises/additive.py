@@ -210,7 +210,7 @@ class SymmetricNoise(Mechanism):
     @property
     @abstractmethod
     def errors(self) -> CertifiedErrorLaw:
-        """The distribution of Z at many errors at once."""
+        """Distribution of the noise Z, evaluated for arrays of errors."""
 
     @property
     @abstractmethod

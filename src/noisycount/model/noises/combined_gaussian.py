@@ -107,9 +107,11 @@ class CombinedGaussian(Gaussian):
         sums, whole = self.sums(parts)
         return np.array([weighted_sum / whole for weighted_sum in sums], dtype=np.float64)
 
-    def release(self, count: int) -> float:
+    def release(self, count: int) -> float:  # noqa: ARG002  (the interface of a mechanism)
         """Raise ValueError: a combination is computed from answers and cannot be drawn."""
-        raise ValueError(f"noise must be drawn as one answer, got a combination of {len(self.parts)} for {count!r}")
+        raise ValueError(
+            f"noise must be that of one draw, got a combination of {len(self.parts)}: draw each answer by its own noise"
+        )
 
     def log_tail(self, alpha: float) -> float:
         """Return the logarithm of an upper bound of P[|nearest − K| >= alpha], alpha in records.

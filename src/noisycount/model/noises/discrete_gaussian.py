@@ -132,13 +132,13 @@ class DiscreteGaussian(DiscreteNoise, GaussianKernel):
 
     @property
     def errors(self) -> "DiscreteGaussianErrors":
-        """The distribution of Z at many errors at once."""
+        """Distribution of the noise Z, evaluated for arrays of errors."""
         return DiscreteGaussianErrors(float(self.scale))
 
 
 @frozen
 class DiscreteGaussianErrors(GaussianShape):
-    """The discrete Gaussian distribution at many errors."""
+    """Discrete Gaussian distribution, evaluated for arrays of errors."""
 
     is_discrete: ClassVar[bool] = True
 

@@ -60,7 +60,7 @@ class GaussianLikelihood(Factor):
 
 @frozen
 class GaussianShape(ClosedForm):
-    """The density at many errors up to its constant, shared by continuous and discrete Gaussian noise."""
+    """Density for arrays of errors up to its constant, shared by continuous and discrete Gaussian noise."""
 
     steepest: ClassVar[None] = None  # the slope is unbounded
 
@@ -133,7 +133,7 @@ class Gaussian(ContinuousNoise, GaussianKernel):
 
     @property
     def errors(self) -> "GaussianErrors":
-        """The distribution of Z at many errors at once."""
+        """Distribution of the noise Z, evaluated for arrays of errors."""
         return GaussianErrors(self.scale)
 
     def error_with_tail(self, log_beta: float) -> float:
@@ -159,7 +159,7 @@ class Gaussian(ContinuousNoise, GaussianKernel):
 
 @frozen
 class GaussianErrors(GaussianShape):
-    """The Gaussian distribution with standard deviation `scale`, at many errors."""
+    """Gaussian distribution with standard deviation `scale`, evaluated for arrays of errors."""
 
     is_discrete: ClassVar[bool] = False
 

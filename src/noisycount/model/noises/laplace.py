@@ -39,7 +39,7 @@ class LaplaceKernel(AdditiveNoise):
 
     @property
     def errors(self) -> "LaplaceErrors":
-        """The distribution of Z at many errors at once."""
+        """Distribution of the noise Z, evaluated for arrays of errors."""
         return _errors_of(self.scale, isinstance(self, DiscreteNoise))
 
     def factor(self, answer: float) -> "LaplaceLikelihood":

@@ -80,7 +80,7 @@ class NoiseSum(SymmetricNoise):
 
     @property
     def errors(self) -> CertifiedErrorLaw:
-        """The distribution of Z at many errors at once."""
+        """Distribution of the noise Z, evaluated for arrays of errors."""
         if len(self.noises) == 1:
             return self.noises[0].errors
         return self._normal if self._is_gaussian else self._law
