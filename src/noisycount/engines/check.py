@@ -44,7 +44,7 @@ class ColumnCheck(Shown):
     form: ColumnFormat | None  # format of its texts; None if the file states the type of its values
     missing: int  # number of missing values
     unreadable: int = 0  # number of cells that do not fit the kind
-    examples: tuple[str, ...] = ()  # some different texts, unreadable ones first, at most `EXAMPLES`
+    examples: tuple[str, ...] = ()  # some different unreadable cells, at most `EXAMPLES`
     reason: str = "the file says so"  # reason for the kind
     lines: tuple[int, ...] = ()  # the first line of the file with each example; empty if the file has no lines
     distinct: int | None = None  # approximate number of different texts; None: not examined, or not texts
