@@ -235,7 +235,7 @@ REFUSALS = [
     ("number() of column 'born' (date), and it reads texts", "number(born) = 1", "number(date(born)) = 1"),
     ("date() of column 'age' (integer)", "date(age) = '2024-01-31'"),
     ("date() of column 'smoker' (boolean)", "date(smoker) = '2024-01-31'"),
-    ("number() of what is no column", "number('5') = age", "number(5) = age", "number(-5) = age"),
+    ("number() of a value that is not a column", "number('5') = age", "number(5) = age", "number(-5) = age"),
     ("compares column 'seen' (timestamp)", "seen between 5 and '2024-01-31'", "seen in ('2024-01-31', true)"),
     ("compares column 'seen' (timestamp)", "seen between true and '2024-01-31'", "seen between '2024-01-31' and 5"),
     ("there is no such day or time", "seen <= '2024-02-30'", "seen in ('2024-02-30')"),

@@ -338,7 +338,9 @@ class _TypedSyntax:
                 return Shifted.by(self.column(base), int(sign + amount), unit)
             case ("function", name, _):
                 remedy = "write a date alone, in single quotes" if name == "date" else "write a number alone"
-                raise PredicateError(f"where has {name}() of what is no column: write {name}(code), and {remedy}")
+                raise PredicateError(
+                    f"where has {name}() of a value that is not a column: write {name}(code), and {remedy}"
+                )
             case ("number" | "text", _):
                 raise PredicateError("where has a literal before in, between, like or is: use a column")
         raise misplaced_node_error(node)

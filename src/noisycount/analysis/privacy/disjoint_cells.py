@@ -355,14 +355,14 @@ def noiseless_delta_bounds(move: CellMove, epsilons: tuple[float, ...]) -> list[
     """Return bounds of δ₊ of a move without noise, summed over both counts; (0, 1) if there are too many counts."""
     if move.rate >= 1 or not _has_narrow_counts(move):
         return [(0.0, 1.0)] * len(epsilons)
-    others, found = Others.from_move(move), []
+    others, bounds = Others.from_move(move), []
     for epsilon in epsilons:
         gain = math.exp(min(epsilon, _LARGEST_EXPONENT))  # δ falls with ε: its upper bound holds for any larger ε
         weights = others.with_first - gain * others.with_second
         value, lost = float(np.maximum(weights, 0.0).sum()), _LOST * (1 + gain)
         lower = value - lost if epsilon <= _LARGEST_EXPONENT else 0.0
-        found.append((max(0.0, lower), min(1.0, value + lost)))
-    return found
+        bounds.append((max(0.0, lower), min(1.0, value + lost)))
+    return bounds
 
 
 def _has_narrow_counts(move: CellMove) -> bool:

@@ -122,9 +122,9 @@ def list_risk(
     require_instance(population, Atoms, "population")
     number = positive_number(real_number(least, "least"), "least")
     curve = privacy_curve(list(mechanisms), None)
-    asked = asked_questions(population, questions, len(mechanisms))
-    told = tuple(one for one in mechanisms if isinstance(one, Exact | SymmetricNoise))
-    return ListRisk(told, population, asked, number, curve)
+    sets_of_atoms = asked_questions(population, questions, len(mechanisms))
+    accepted = tuple(noise for noise in mechanisms if isinstance(noise, Exact | SymmetricNoise))
+    return ListRisk(accepted, population, sets_of_atoms, number, curve)
 
 
 @frozen(eq=False, repr=False)
