@@ -172,7 +172,7 @@ def test_a_wrong_question_is_refused_in_one_line(caller: Caller, body: object, w
     [
         (b'{"where": "age >= 65", "epsilon": "0.1", "epsilon": "1"}', "a member occurs twice"),
         (b'{"where": "age >= 65", "epsilon": "0.1", "keys": {"a": [], "a": []}}', "occurs twice"),
-        (b'{"where": "age >= 65", "within": "20%", "guess": NaN}', "NaN is no number"),
+        (b'{"where": "age >= 65", "within": "20%", "guess": NaN}', "NaN is not a number"),
         (b'{"where": "age >= 65", "within": "20%", "guess": -Infinity}', "Infinity is no"),
         (b'{"where": "age >= 65", "guess": ' + b"9" * 5000 + b"}", "more than 400 digits"),
         ('{"where": "age >= 65", "epsilon": "0.1"}'.encode("utf-16"), "it is not UTF-8"),
