@@ -3,7 +3,7 @@
 import math
 from collections.abc import Collection, Sequence
 
-from noisycount.model.tables.combined import Margin, lattice, margin_errors, rows
+from noisycount.model.tables.combined import Margin, margin_errors, margins_within, rows
 
 
 def residual_errors(sizes: Sequence[int], margins: Collection[Margin], rho: float) -> dict[Margin, float]:
@@ -45,5 +45,5 @@ def _roots(sizes: Sequence[int], margins: Collection[Margin]) -> dict[Margin, fl
     """Return √g of each residual."""
     return {
         margin_within: math.sqrt(math.fsum(1 / rows(sizes, margin) for margin in margins if margin >= margin_within))
-        for margin_within in lattice(margins)
+        for margin_within in margins_within(margins)
     }

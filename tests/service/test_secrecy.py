@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.errors import LedgerError
-from noisycount.ledger import replies as stored_replies
+from noisycount.ledger import storage
 from noisycount.ledger.storage import execute
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.predicate import Predicate
@@ -78,14 +78,14 @@ def test_a_spend_that_cannot_be_stored_is_refused_without_its_answer(
     drawn = 867_530_900
     monkeypatch.setattr(DiscreteLaplace, "release", lambda *_: drawn)
 
-    def fail(connection: Connection, statement: str, values: Sequence[object]) -> object:
+    def fail(connection: Connection, statement: str, values: Sequence[object] = ()) -> object:
         if statement.startswith("INSERT INTO replies"):
             raise sqlite3.OperationalError("no room")
         return execute(connection, statement, values)
 
     spend = Spend(ANA, "stay", "one", Question.model_validate(TOWN))
     with monkeypatch.context() as patched:
-        patched.setattr(stored_replies, "execute", fail)
+        patched.setattr(storage, "execute", fail)
         with pytest.raises(LedgerError, match="the debit stays") as raised:
             spend.reply(state)
     frames = [frame.f_locals for frame, _ in walk_tb(raised.value.__traceback__)][1:]

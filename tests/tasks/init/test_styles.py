@@ -199,7 +199,8 @@ def drawn_row(draw: random.Random, style: Style) -> dict[str, Any]:
 
 def columns_read(path: Path, dataset: DatasetConfig, kinds: Mapping[str, ColumnFormat]) -> list[list[Any]]:
     """The values of each column as questions read them."""
-    with DuckDBSource.open_unprepared(path, kinds=kinds, form=dataset.form) as source, source.cursors.one() as cursor:
+    opened = DuckDBSource.open_unprepared(path, kinds=kinds, form=dataset.form)
+    with opened as source, source.cursors.cursor_for_query() as cursor:
         return [*map(list, zip(*cursor.execute("FROM records").fetchall(), strict=True))]
 
 

@@ -534,7 +534,7 @@ def test_several_errors_are_reported_from_the_smallest_to_the_largest(
     table = next(each for each in releases if len(each.levels) == 2 and not each.is_failed)
     assert table.release is not None
     release = replace(table.release, own_errors=tuple(map(np.array, errors)))
-    vars(table)["_reading"] = table.release.plan, release
+    vars(table)["_plan_and_release"] = table.release.plan, release
     assert release_cells(table)[4].endswith(words)
 
 
