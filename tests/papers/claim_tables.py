@@ -47,7 +47,7 @@ def table(section: str) -> str:
     keys = [key for name in SECTIONS[section] for key in [*_figures_of(name), name]]
     number = sum(len(_claims_of(key)) for key in keys)
     lines = [row(key, claim) for key in keys for claim in others(key)]
-    head = f"Of {number} claims {number - len(lines)} hold. The others hold in part, if nothing else is stated:"
+    head = f"Of {number} claims {number - len(lines)} hold in full. The others hold in part, if nothing else is stated:"
     return "\n".join([head, "", *lines]) + "\n"
 
 

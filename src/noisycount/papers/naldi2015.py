@@ -81,9 +81,10 @@ def _check_interval_reveals_count() -> ClaimCheck:
         relative_error.relative_confidence(c, 0.2, epsilon) for c, epsilon in zip(counts, epsilons, strict=True)
     ]
     return ClaimCheck(
-        "set from the true count, ε reveals the count, whatever the noise: ±20 % with 80 % gives "
-        f"{', '.join(number(epsilon, 4) for epsilon in epsilons)} for c = {', '.join(map(number, counts))}. The count "
-        "must be a public guess; then ε depends on nothing secret.",
+        "an ε that is computed from the true count reveals the count, whatever the noise. For ±20 % with 80 % "
+        f"probability, c = {', '.join(map(number, counts))} give ε = "
+        f"{', '.join(number(epsilon, 4) for epsilon in epsilons)}. The count must be a public guess; then ε depends on "
+        "nothing secret.",
         [all(math.isclose(confidence, 0.8) for confidence in confidences), math.isclose(epsilons[0], epsilons[-1])],
     )
 
