@@ -139,7 +139,7 @@ def revealed_count() -> list[str]:
     told = {c: nc.epsilon_for_relative_error(c, 0.2, 0.8) for c in (99, 100)}
     for count, epsilon in told.items():
         assert -math.log(0.2) / (0.2 * epsilon) == pytest.approx(count)
-    return [f"gives {told[99]:.5f}, {told[100]:.5f}, "]
+    return [f"give ε = {told[99]:.5f}, {told[100]:.5f}, "]
 
 
 @row(4)
