@@ -128,7 +128,7 @@ def _print_public_values(tables: "Sequence[Inspection]") -> None:
 
     blocks = [lines for table in tables if (lines := value_lines(table))]
     words = PUBLIC_VALUES
-    if len(tables) > 1:
+    if any(table.block is not None for table in tables):
         output.print_text()
         words += " A table in braces on one line takes no further lines: write it as a block of its own first."
     _print_lines(words, [line for lines in blocks for line in ("", *lines)][1:])
