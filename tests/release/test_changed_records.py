@@ -240,7 +240,7 @@ def test_a_goal_that_was_lost_counts_anew(ledger: Ledger) -> None:
         LiveSource.count = counting  # type: ignore[method-assign]
     source.become(5000)
     near = goal_chain(desk, "1%", at_most=40)
-    assert abs(near.answer - 5000) <= 100
+    assert abs(near.answer - 5000) <= 600  # wrong once in e^37 times
     (entry,) = ledger.entries()
     assert (entry.answer, ledger.spent("survey")) == (near.answer, near.epsilon)
 
