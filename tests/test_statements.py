@@ -11,7 +11,6 @@ import pytest
 
 import noisycount as nc
 from noisycount.analysis.within import knowing_price, mean_price, stopping_rule
-from noisycount.config.service import ServiceConfig
 from noisycount.data import survey_path
 from noisycount.display.numbers import odds
 from noisycount.ledger.budget import PureBudget
@@ -139,6 +138,11 @@ def test_a_table_costs_as_one_count_without_a_public_size(here: Path) -> None:
     assert "the group of a person by e² ≈ 7.39, unless" in told
 
 
+def test_the_length_of_a_list_of_public_values() -> None:
+    """`reference/configuration.md`: the most values that a list may have."""
+    assert f"A list has at most {MOST_VALUES:,} values." in page("docs/reference/configuration.md")
+
+
 def test_the_length_of_files() -> None:
     """CONTRIBUTING: files have at most the length that a test allows."""
     low, high = map(int, re.findall(r"files of (\d+) to (\d+) lines", page("CONTRIBUTING.md"))[0])
@@ -159,17 +163,6 @@ def test_the_disk_that_an_entry_takes(here: Path) -> None:
                 sizes.append(file.stat().st_size)
             desk.release(f"age >= 30 and age < {40 + number} and health = 'good'", "0.01")
     assert (sizes[1] - sizes[0]) / 100 == pytest.approx(1000 * float(kilobytes), rel=0.1)
-
-
-def test_limits_of_requests_are_those_of_the_service() -> None:
-    """`how-to/performance.md`: each limit that is set in noisycount.toml, with its default."""
-    text = (PROJECT / "docs/how-to/performance.md").read_text(encoding="utf-8")
-    limits = dict(re.findall(r"^\| [^|]+ \| ([\d,]+) \| `(\w+)` \|$", text, re.MULTILINE))
-    assert {"body", "rate", "concurrency", "deadline"} == set(limits.values())
-    for value, key in limits.items():
-        assert float(value.replace(",", "")) == getattr(ServiceConfig(), key)
-    (most,) = re.findall(r"^\| public values of a column \| ([\d,]+) \|", text, re.MULTILINE)
-    assert most == f"{MOST_VALUES:,}"
 
 
 def test_the_paragraph_for_a_gdpr_file_has_the_odds_of_its_report(run: Run, here: Path) -> None:
