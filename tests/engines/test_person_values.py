@@ -15,9 +15,22 @@ from noisycount.engines.conformance.predicates import random_person_predicates
 from noisycount.engines.conformance.tables import random_person_tables
 from noisycount.engines.memory import MemorySource
 from noisycount.engines.opening import frame_engine
+from noisycount.engines.person_values import with_extremes
 from noisycount.query.grouping import CellQuestion
 from noisycount.query.language import parse
-from noisycount.query.schema import Kind
+from noisycount.query.person_values import EVERY_ROW, Function, PersonValue, Shifted
+from noisycount.query.predicate import (
+    And,
+    Column,
+    Comparison,
+    Flag,
+    Literal,
+    Not,
+    Operator,
+    canonical_text,
+    joined,
+)
+from noisycount.query.schema import Kind, Schema
 
 PERSON = "person"
 CELLS: Mapping[str, tuple[Kind, list[Any]]] = {
@@ -77,6 +90,48 @@ def test_one_person_moves_one_cell_of_a_table_of_values_of_persons(number: int) 
         assert move <= 1, table
         moved.add(move)
     assert moved == {0, 1}
+
+
+def test_the_largest_value_decides_what_rows_would_decide() -> None:
+    """A condition that compares rows with a value of the person, and its form without rows, count the same persons."""
+    chance, rewritten = Random(43), 0  # noqa: S311 - repeatable
+    rows = [Column("day", Kind.DATE), Column("dose", Kind.INTEGER)]
+    for number in range(300):
+        row = chance.choice(rows)
+        ill = [Flag(Column("ill", Kind.BOOLEAN))][: chance.randint(0, 1)]
+        function = chance.choice([Function.SMALLEST, Function.LARGEST])
+        bound: Column = PersonValue.from_function(function, joined(And, ill) if ill else EVERY_ROW, row)
+        if row.kind is Kind.DATE and chance.random() < 0.5:
+            bound = Shifted.by(bound, chance.choice([-30, 1, 30]), "day")
+        sides = [row, bound]
+        chance.shuffle(sides)
+        code = Comparison(Column("code", Kind.TEXT), Operator.EQUAL, Literal(Kind.TEXT, "a"))
+        conditions = [Comparison(sides[0], chance.choice([*Operator]), sides[1]), code][: chance.randint(1, 2)]
+        some = Flag(PersonValue.from_function(Function.ANY, joined(And, conditions)))
+        predicate = chance.choice([some, Not(some)])
+        without_rows = with_extremes(predicate)
+        rewritten += without_rows != predicate
+        people, _ = neighbours(Random(number))  # noqa: S311 - repeatable
+        one, other = MemorySource(people, KINDS, PERSON).count([predicate, without_rows])
+        assert one == other, canonical_text(predicate)
+    assert 150 < rewritten < 250  # all orders; equality and inequality stay
+
+
+@pytest.mark.parametrize(
+    ("condition", "equivalent"),
+    [
+        ("any(day > first(day where ill))", "last(day) is not null and first(day where ill) is not null and {}"),
+        ("any(day > first(day where ill) and day < last(day))", None),
+        ("every(day > first(day))", None),
+        ("any(day = first(day))", None),
+        ("any(dose > count(ill) or ill)", None),
+    ],
+)
+def test_only_one_bound_of_a_column_is_decided_by_its_largest_value(condition: str, equivalent: str | None) -> None:
+    """All other conditions of rows are left as they are."""
+    predicate = parse(condition, Schema(QUESTIONS, unit=PERSON))
+    expected = condition if equivalent is None else equivalent.format("last(day) > first(day where ill)")
+    assert canonical_text(with_extremes(predicate)) == expected
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any, TypeAlias
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from noisycount.engines import expressions
 from noisycount.engines.dialect import NOTHING, Dialect, Expression, Lists, whole
-from noisycount.engines.person_values import with_person_values
+from noisycount.engines.person_values import with_extremes, with_person_values
 from noisycount.engines.truth import group_text
 from noisycount.model.tables.levels import Level
 from noisycount.query.grouping import CellQuestion, GroupBy, Key, KeyCounts, KeyQuestion, KeySet
@@ -32,6 +33,7 @@ def count_statement(predicates: Sequence[Predicate], records: expressions.Statem
     It scans all records, so that its time does not reveal how many match. The last column is positive if a record has
     no unit.
     """
+    predicates = list(map(with_extremes, predicates))
     records = with_person_values(records, predicates)
     conditions, dialect = list(map(records.condition, predicates)), records.dialect
     person = records.person
@@ -104,6 +106,8 @@ def cells_statement(question: CellQuestion, records: expressions.StatementRecord
 
     The cells come first, then the nodes of each level of `_levels_to_count`, numbered on.
     """
+    if question.where is not None:
+        question = replace(question, where=with_extremes(question.where))
     records = with_person_values(records, [question.where], question.keys.parts)
     if records.person is None:
         return _records_by_cell(question, records)
@@ -360,6 +364,8 @@ def keys_statement(question: KeyQuestion, records: expressions.StatementRecords)
 
     The last column is positive if a record has no unit.
     """
+    if question.where is not None:
+        question = replace(question, where=with_extremes(question.where))
     records = with_person_values(records, [question.where], question.parts)
     dialect, names = records.dialect, expressions.key_names(question.parts)
     without_unit: Expression = NOTHING

@@ -2,8 +2,9 @@
 
 `with_person_values` gives the records that a question about persons counts. If the question reads only values of
 persons, these are one row a person; else rows, each with the values of its person. If a condition of rows uses a value
-of the person, the rows are joined with a query of these values, which reads the rows of their tables a second time. The
-work does not depend on which conditions hold.
+of the person, the rows are joined with a query of these values, which reads the rows of their tables a second time;
+`with_extremes` avoids this where the smallest or largest value of a column decides. The work does not depend on which
+conditions hold.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -21,10 +22,25 @@ from noisycount.query.person_values import (
     MILLIONTHS,
     Function,
     PersonValue,
+    Shifted,
     row_flag,
     value_of,
+    values_in,
+    with_conditions,
 )
-from noisycount.query.predicate import Column, Flag, Predicate, operands
+from noisycount.query.predicate import (
+    And,
+    Column,
+    Comparison,
+    Flag,
+    Missing,
+    Not,
+    Operator,
+    Or,
+    Predicate,
+    joined,
+    operands,
+)
 from noisycount.query.schema import INTEGERS, Kind
 
 
@@ -43,6 +59,54 @@ def with_person_values(
         return records
     rows = [*dict.fromkeys(each for column in asked if value_of(column) is None for each in column.stored_columns)]
     return _beside_rows(records, values, rows) if rows else _by_person(records, values)
+
+
+def with_extremes(predicate: Predicate) -> Predicate:
+    """Return an equivalent predicate in which fewer conditions of rows use a value of the person.
+
+    `any(ward = 'ICU' and day > v)` is true exactly if `max(day where ward = 'ICU') > v`, for a value `v` of the person.
+    The second form reads the rows once: it needs no value of the person beside each row.
+    """
+    predicate = with_conditions(predicate, with_extremes)
+    match predicate:
+        case Flag(PersonValue(function=Function.ANY) as value):
+            return _extreme_comparison(value) or predicate
+        case Not(operand):
+            return Not(with_extremes(operand))
+        case And(parts) | Or(parts):
+            return joined(type(predicate), map(with_extremes, parts))
+    return predicate
+
+
+_DECIDING = {
+    Operator.MORE: Function.LARGEST,
+    Operator.AT_LEAST: Function.LARGEST,
+    Operator.LESS: Function.SMALLEST,
+    Operator.AT_MOST: Function.SMALLEST,
+}
+
+
+def _extreme_comparison(value: PersonValue) -> Predicate | None:
+    """Return a comparison of the smallest or largest value of a column that is true exactly if `any` is true.
+
+    Return None unless exactly one of the conditions that `any` joins by `and` uses a value of the person, to bound a
+    column of dates, times or whole numbers. The comparison is false, not unknown, if a side is missing.
+    """
+    parts = value.where.operands if isinstance(value.where, And) else (value.where,)
+    others = [part for part in parts if not any(values_in([part]))]
+    match [part for part in parts if part not in others]:
+        case [Comparison(column, operator, Column() as bound)]:
+            if value_of(column) is not None:
+                column, operator, bound = bound, operator.mirrored, column
+        case _:
+            return None
+    is_bound = value_of(column) is None and value_of(bound) is not None and operator in _DECIDING
+    is_ordered = column.kind is bound.kind and (column.kind.is_moment or column.kind is Kind.INTEGER)
+    if not is_bound or not is_ordered or isinstance(column, Shifted):
+        return None
+    where = joined(And, others) if others else EVERY_ROW
+    extreme = PersonValue.from_function(_DECIDING[operator], where, column, table=value.table)
+    return And((Not(Missing(extreme)), Not(Missing(bound)), Comparison(extreme, operator, bound)))
 
 
 def _by_person(
