@@ -179,7 +179,7 @@ def test_a_goal_starts_afresh(ledger: Ledger) -> None:
     coarse = goal_chain(desk, "20%")
     source.become(2000)
     near = goal_chain(desk, "1%")
-    assert abs(near.answer - 2000) <= 40 < coarse.answer
+    assert abs(near.answer - 2000) <= 200 < coarse.answer
     assert (near.replaces, near.charged) == ((), near.epsilon)
     assert ledger.spent("survey") == coarse.epsilon + near.epsilon
     source.become(3)
