@@ -78,6 +78,30 @@ def test_other_tables_and_other_persons_ask_anew(clinic: Path) -> None:
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("former", "stated", "answer"),
+    [
+        ("", ', unit = "sister"', 2),
+        (', unit = "sister"', "", 1),
+        (', through = "visits.ward", key = "text"', ', unit = "sister"', 2),
+        (', through = "visits.ward", key = "text"', "", 1),
+        (', public = true, on = "visits.visit_id", key = "number"', "", 1),
+        ("", ', through = "visits.visit_id", key = "number"', 3),
+    ],
+)
+def test_another_column_of_persons_of_a_table_is_counted(clinic: Path, former: str, stated: str, answer: int) -> None:
+    """An owner who corrects whose rows a table has asks anew, about the persons that the table now states."""
+    (clinic / "letters.csv").write_text(
+        "patient,sister,text,number\na,b,sad,2\nb,c,glad,1\nb,a,glad,3\nb,a,glad,4\n", encoding="utf-8"
+    )
+    letters = f'{HEAD}{TABLES}letters = {{ source = "letters.csv"'
+    (clinic / "noisycount.toml").write_text(f"{letters}{former} }}\n", encoding="utf-8")
+    assert paid("any(letters.text = 'glad')")[1] == 50
+    (clinic / "noisycount.toml").write_text(f"{letters}{stated} }}\n", encoding="utf-8")
+    assert paid("any(letters.text = 'glad')") == (answer, 50)
+
+
+@pytest.mark.thorough
 def test_a_copy_of_a_table_has_no_budget_of_its_own(clinic: Path, run: Run) -> None:
     """A table of persons, and its earlier content, belongs to the data set of the tables."""
     assert paid()[1] == 50

@@ -61,6 +61,14 @@ def test_tables_have_their_units_and_links(tmp_path: Path) -> None:
         (HEAD + BLOCK + PATIENTS + 'n = { source = "a.csv", through = "patients.id", unit = "p" }\n', "leave unit out"),
         (HEAD + BLOCK + 'n = { source = "a.csv", key = "id" }\n', "key.*leave it out"),
         (
+            HEAD + BLOCK + PATIENTS + 'n = { source = "a.csv", through = "patients.patient", key = "p" }\n',
+            'the column of persons: leave it out, and state unit = "p"',
+        ),
+        (
+            HEAD + BLOCK + PATIENTS + 'n = { source = "a.csv", public = true, on = "patients.patient" }\n',
+            "on.*names the column of persons: link another one",
+        ),
+        (
             HEAD + BLOCK + 'n = { source = "a.csv", through = "m.id" }\nm = { source = "b.csv", through = "n.id" }\n',
             "no table",
         ),

@@ -451,10 +451,13 @@ class Catalog:
         """Return the stored description of a data set, updated with the owner's present settings.
 
         Returns None if the records must be read to describe them: nothing is stored, the owner renews the description,
-        another table is chosen, a column is unknown, or the format of the file changed before the first answer.
+        another table is chosen, one of several tables has another unit, a column is unknown, or the format of the file
+        changed before the first answer.
         """
         former = self.written.get(name)
         if former is None or stated.renews or former.table != stated.table:
+            return None
+        if stated.unit not in {None, former.unit or ROW}:
             return None
         columns = {**former.columns, **(stated.kinds or {})}
         selected = {*(stated.columns or ())} - {former.unit}

@@ -115,6 +115,9 @@ def _require_links(tables: Iterable[GroupTable], blocks: dict[str, TomlTable]) -
                 if place.table not in facts or facts[place.table].on is not None:
                     known = [each for each, other in facts.items() if other.on is None and each != name]
                     raise blocks[name].refusal(key, f"names no table of persons: {name_suggestion(place.table, known)}")
+                if place.column == facts[place.table].unit:
+                    remedy = f'leave it out, and state unit = "{place.key}"' if key == "through" else "link another one"
+                    raise blocks[name].refusal(key, f"names the column of persons: {remedy}")
                 if place.table in seen:
                     raise blocks[name].refusal(key, "leads back to its own table: link it to a table with a unit")
                 seen.add(place.table)
