@@ -4,7 +4,7 @@ A page has an address such as `how-to/keys`, which `noisycount docs` opens; the 
 `/docs/how-to/keys.html`. `noisycount.tasks.documentation` finds the pages.
 """
 
-__all__ = ["TITLES"]
+__all__ = ["BUDGET_PAGE", "TITLES"]
 
 # A test compares the titles with those of the pages.
 TITLES = {
@@ -26,3 +26,5 @@ TITLES = {
     "start/differential-privacy": "Differential privacy in ten minutes",
     "start/install": "Install and first count",
 }
+
+BUDGET_PAGE = f"{TITLES['how-to/epsilon']}: noisycount docs how-to/epsilon"  # in errors about a spent budget

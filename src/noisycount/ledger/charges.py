@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection
 
+from noisycount.display.documentation import BUDGET_PAGE
 from noisycount.display.texts import redacted_name
 from noisycount.errors import BudgetError, LedgerError
 from noisycount.ledger.budget import Budget, Loss
@@ -96,6 +97,9 @@ def time_of_debit(state: LedgerState, time: datetime) -> datetime:
     return max(time, state.made)
 
 
+_REMEDY = f"ask at a lower price, or repeat an old question free of charge ({BUDGET_PAGE})"
+
+
 def _excess_text(price: Loss, limit: Budget, spent: Loss, whose: str) -> str:
     """Return the text of a BudgetError: why a budget does not admit a price, and the remedy."""
     obstacle = limit.obstacle(price, whose)
@@ -110,4 +114,4 @@ def _excess_text(price: Loss, limit: Budget, spent: Loss, whose: str) -> str:
     else:
         left = exact_text(limit.left(spent))
         why = f"epsilon {exact_text(price.epsilon)} exceeds the {left} that is left of {whole}"
-    return f"{why}; ask at a lower price, or repeat an old question free of charge"
+    return f"{why}; {_REMEDY}"

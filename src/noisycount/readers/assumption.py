@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Rate:
-    """Probability that a record counts, with its uncertainty.
+    """Probability that a person or row is counted, with its uncertainty.
 
     Example:
         >>> str(Rate(0.017, 0.005)), Rate(0.017, 0.005).typed
@@ -68,7 +68,7 @@ class Assumed:
 
     @classmethod
     def of_rate(cls, size: int, rate: Rate) -> "Assumed":
-        """Return the assumption that each of `size` records counts with the same rate."""
+        """Return the assumption that each of `size` persons or rows is counted with the same rate."""
         return cls(rate.population(size), rate)
 
     @classmethod

@@ -165,7 +165,7 @@ def population_options(command: Command) -> Command:
         "FILE",
         "Read groups of records from a table with the columns size and rate, in place of --size and --rate.",
     )
-    words = "State the probability that a record counts: 30%, or 30%±2% with a standard deviation."
+    words = "State the probability that a person or row is counted: 30%, or 30%±2% with a standard deviation."
     rate = value_option("--rate", parse_rate, "P", words)
     return value_option("--size", parse_size, "N", "State the number of records.")(rate(strata(command)))
 
@@ -192,7 +192,7 @@ def assumed_of_options(
             "give either --size, and --rate if it is known, such as --size 5912 --rate 1.7%, or --strata FILE"
         )
     if size is not None and rate is None:
-        raise click.UsageError("give --rate too, the chance that each record counts, such as --rate 1.7%")
+        raise click.UsageError("give --rate too, the chance that each person or row is counted, such as --rate 1.7%")
     raise click.UsageError("give either --size and --rate, such as --size 5912 --rate 1.7%, or --strata FILE")
 
 

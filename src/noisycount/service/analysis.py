@@ -65,7 +65,8 @@ class RefineRequest(BaseModel):
         str | None,
         Field(
             max_length=100,
-            description="Probability that a record counts: 30% or 30%±2%. Default: every count is equally likely.",
+            description="Probability that a person or row is counted: 30% or 30%±2%. "
+            "Default: every count is equally likely.",
         ),
     ] = None
     epsilon: Annotated[
@@ -106,7 +107,9 @@ class RiskRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"example": _RISK_EXAMPLE})
 
     size: Annotated[_Records, Field(description="Number of records.")]
-    rate: Annotated[str, Field(max_length=100, description="Probability that a record counts: 30% or 30%±2%.")]
+    rate: Annotated[
+        str, Field(max_length=100, description="Probability that a person or row is counted: 30% or 30%±2%.")
+    ]
     price: Annotated[str | None, Field(max_length=100, description="Price in ε of the answer, if `count` gave it.")] = (
         None
     )

@@ -24,6 +24,7 @@ from noisycount.errors import (
     SourceError,
 )
 from noisycount.frozen import frozen
+from noisycount.tasks.documentation import with_addresses
 
 
 class ServiceError(NoisyCountError):
@@ -279,7 +280,7 @@ def problem_reply(error: Exception) -> JSONResponse:
     """Return the reply for a refusal, with its sentence on one line."""
     wait = {"Retry-After": str(error.seconds)} if isinstance(error, RateError) else None
     words = error.spelled(member_spelling) if isinstance(error, QueryError) else str(error)
-    return problem_of(error).reply(_one_line(words), wait)
+    return problem_of(error).reply(with_addresses(_one_line(words)), wait)
 
 
 _NUMBERS = {"groups_per_unit", "known", "known_positives", "sample"}  # members that are numbers, not texts

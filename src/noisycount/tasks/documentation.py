@@ -12,11 +12,12 @@ from noisycount.config.toml_table import name_suggestion
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 
-__all__ = ["NOT_BUILT", "Page", "find_page", "page_names", "site_files"]
+__all__ = ["NOT_BUILT", "Page", "find_page", "page_names", "service_address", "site_files", "with_addresses"]
 
 NOT_BUILT = "the documentation is not in this installation: build it with `make docs` in a clone, or install a wheel"
 _PACKAGE = Path(__file__).parents[1]
 _FOLDERS = (_PACKAGE / "site", _PACKAGE.parents[1].joinpath("docs", "_build", "html"))
+_COMMAND = re.compile(r"noisycount docs ([a-z-]+(?:/[a-z-]+)*)")
 _TITLE = re.compile(r"<title>(.*?)(?: &#8212; [^<]*)?</title>", re.DOTALL)
 
 
@@ -42,6 +43,16 @@ def site_files() -> dict[str, Path]:
         return {}
     files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
     return {address: path for address, path in files.items() if not address.startswith(".")}
+
+
+def service_address(name: str) -> str | None:
+    """Return the address of a page such as `how-to/keys` at a service, or None if the site has no such page."""
+    return f"/docs/{name}.html" if f"{name}.html" in site_files() else None
+
+
+def with_addresses(words: str) -> str:
+    """Replace each command `noisycount docs PAGE` in a message by the page's address at the service, if it is there."""
+    return _COMMAND.sub(lambda match: service_address(match[1]) or match[0], words)
 
 
 def find_page(name: str) -> Page:

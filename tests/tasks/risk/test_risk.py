@@ -357,7 +357,7 @@ NOISE = ("--noise", "laplace", "--scale", "3")
         ((*RECORDS, "--key", "abcdef"), "--key 'abcdef': the ledger has no such key"),
         ((*RECORDS, "--noise", "cauchy", "--scale", "3"), "is not one of 'laplace', 'gaussian'"),
         ((*RECORDS, "--noise", "laplace", "--scale", "0"), "such as 10 or 20/3, got '0'"),
-        ((*NOISE, "--size", "9"), "give --rate too, the chance that each record counts"),
+        ((*NOISE, "--size", "9"), "give --rate too, the chance that each person or row is counted"),
         ((*NOISE, *RECORDS, "--strata", "s.csv"), "give either --size and --rate, such as"),
         ((*RECORDS, *NOISE, "--epsilon", "0"), "between 1e-9 and 1e6, got '0'"),
         ((*RECORDS, *NOISE, "--epsilon", "-1"), "between 1e-9 and 1e6, got '-1'"),

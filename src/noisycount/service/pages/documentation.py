@@ -13,16 +13,16 @@ _TEXTS = {"application/javascript", "application/json"}
 
 
 @router.get("/docs")
-def first_page() -> Response:
-    """Redirect to the first page."""
-    return redirect(_FIRST)
+def first_page(request: Request) -> Response:
+    """Redirect to the first page. If the site is not built, return a page that states how to read it."""
+    return redirect(_FIRST) if site_files() else page(request, "no_site.html", None)
 
 
 @router.get("/docs/{address:path}")
 def documentation_file(request: Request, address: str) -> Response:
     """Return a file of the site: a page, a style, a script, a picture or a font."""
     if not address:
-        return redirect(_FIRST)
+        return first_page(request)
     files = site_files()
     file = files.get(address)
     if file is None:

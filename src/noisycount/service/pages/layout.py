@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Awaitable, Callable, Iterable
 from functools import cache
 from hashlib import sha256
@@ -16,6 +17,7 @@ from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
@@ -38,6 +40,7 @@ from noisycount.service.auth import (
 )
 from noisycount.service.errors import ForgedError
 from noisycount.service.keys import User
+from noisycount.tasks.documentation import service_address, with_addresses
 
 _POLICY = (
     "default-src 'none'",
@@ -77,6 +80,7 @@ _HELP = {
     "explore.html": "how-to/pages",
     "ledger.html": "how-to/report",
     "login.html": "how-to/keys",
+    "no_site.html": "index",
     "refused.html": "how-to/troubleshooting",
     "release.html": "how-to/pages",
     "report.html": "how-to/report",
@@ -128,7 +132,7 @@ def page(request: Request, template: str, user: User | None, *, status: int = 20
         user=user,
         navigation=navigation(user),
         csrf=getattr(request.state, "csrf", ""),
-        help={"title": TITLES[_HELP[template]], "address": f"/docs/{_HELP[template]}.html"},
+        help=(TITLES[_HELP[template]], service_address(_HELP[template])),
         **values,
     )
     return HTMLResponse(text, status_code=status, headers=PAGE_HEADERS)
@@ -150,8 +154,22 @@ def _template_environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals["static"] = static_address
-    environment.filters |= {"percent": percent, "plus_minus": plus_minus, "signed": signed}
+    environment.filters |= {"percent": percent, "plus_minus": plus_minus, "signed": signed, "linked": linked}
     return environment
+
+
+_REFERENCE = re.compile(r"\(([^():]+): (/docs/[a-z/-]+\.html)\)")
+
+
+def linked(words: object) -> Markup:
+    """Return words in HTML. A reference to a page of the documentation becomes a link.
+
+    Example:
+        >>> linked("ε < 1 (Keys and OpenID Connect: /docs/how-to/keys.html)")
+        Markup('ε &lt; 1 (<a href="/docs/how-to/keys.html">Keys and OpenID Connect</a>)')
+    """
+    text = with_addresses(str(escape(words)))
+    return Markup(_REFERENCE.sub(r'(<a href="\2">\1</a>)', text))  # noqa: S704 - the text is escaped
 
 
 def on_one_line(words: str) -> str:

@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from noisycount.charts.picture_svg import page_svg
 from noisycount.charts.plan import answers_picture
+from noisycount.display.documentation import BUDGET_PAGE
 from noisycount.display.numbers import percent, plus_minus, signed
 from noisycount.display.output import Facts
 from noisycount.frozen import frozen
@@ -97,7 +98,7 @@ def _spent_budget_text(remains: RemainingBudget) -> str:
     if remains.remaining:
         return ""
     budget = "The budget of this data set" if not remains.of_dataset else "Your own budget"
-    return f"{budget} is spent: no new question can be asked. Ask the owner for a larger one."
+    return f"{budget} is spent: no new question can be asked. Ask the owner for a larger one ({BUDGET_PAGE})."
 
 
 _AT_MOST = Fraction(1, 2)
@@ -184,7 +185,7 @@ class Preview:
         if not self.is_payable and self.obstacle:
             return f"{self.price} is refused: {self.obstacle}."
         if not self.is_payable:
-            return f"{self.price} exceeds the remaining budget: choose a lower ε, or a wider ±."
+            return f"{self.price} exceeds the remaining budget: choose a lower ε, or a wider ± ({BUDGET_PAGE})."
         charged = f"{'At most ' * self.is_open}{self.price} would be charged"
         if not self.more:
             return f"{charged}."

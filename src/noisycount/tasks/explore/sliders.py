@@ -100,7 +100,7 @@ class Sliders:
     """
 
     size: int = int(QUANTITIES["size"].start)  # number of records, 2 to 1,000,000
-    rate: Fraction = QUANTITIES["rate"].start  # probability that a record counts, 0.0001 to 0.9999
+    rate: Fraction = QUANTITIES["rate"].start  # probability that a person or row is counted, 0.0001 to 0.9999
     noise: str = _NOISE  # kind of noise, as an argument of `--noise`
     scale: Fraction = QUANTITIES["scale"].start  # scale of the noise, 0.3 to 10,000 records
     sample: Fraction = QUANTITIES["sample"].start  # share of the records that is drawn and counted, 0.01 to 1

@@ -36,7 +36,7 @@ class RefineQuery:
     # One count, or a count for each row of a file.
     answers: Sequence[float] = ()  # noisy answers about one count, in records
     size: int | None = None  # number of records
-    rate: Rate | None = None  # probability that a record counts
+    rate: Rate | None = None  # probability that a person or row is counted
     strata: Path | None = None  # file of groups of records, in place of size and rate
     answers_file: Path | None = None  # file whose rows are answers about a count each
     size_column: str | None = None  # column of sizes in that file
