@@ -117,7 +117,7 @@ def guessed_form(cells: Sequence[str], name: str = "") -> Guess:
     if not values:
         return Guess(_PLAIN, "no cell says anything")
     different = {*values}  # of most columns far fewer
-    if any(map(_CODE, different)):
+    if any(_CODE(cell) for cell in different if cell[0] in "+-0"):
         return _guess_days(values, texts, name) or Guess(_PLAIN, "some have leading zeros, as codes have")
     if all(map(_CANDIDATES[0].fits, different)):  # most columns are so
         return _guess_integers(values, texts, name, _guess(_CANDIDATES[0], texts))
@@ -225,23 +225,24 @@ def _guess_likely(
     first = next((one for one in best if one.form.kind is Kind.INTEGER), best[0])
     if first.form.kind is Kind.REAL:  # as 20240214133000.25 is, which is a time
         first = next((one for one in best if one.form.kind.is_moment), first)
+    fitting = values if most == 1 else [*filter(first.fits, values)]
     if doubt := _two_readings(best, first):
         reason, forms = doubt
-    elif rivals := _rival_date_forms(first, [one for _, one in likely], values):
+    elif rivals := _rival_date_forms(first, [one for _, one in likely], values, fitting):
         reason, forms = "they are dates with the day or the month first: state date_format", [first.form, *rivals]
-    elif may_be_day_of_month(first.form.date_format, filter(first.fits, values)):
+    elif may_be_day_of_month(first.form.date_format, fitting):
         reason, forms = "they are months of years, or days without a year: state kind", [_PLAIN, first.form]
-    elif may_be_croatian(first.form.date_format, filter(first.fits, values)):
+    elif may_be_croatian(first.form.date_format, fitting):
         reason, forms = (
             "their months have other names in Croatian than in Polish and Czech: state kind",
             [_PLAIN, first.form],
         )
-    elif all(map(_is_season, filter(first.fits, values))):
+    elif all(map(_is_season, fitting)):
         reason, forms = "they are months, or seasons of two years: state kind", [_PLAIN, first.form]
     elif first is _CANDIDATES[0]:
-        return _guess_integers([*filter(first.fits, values)], texts, name, _guess(first, texts))
+        return _guess_integers(fitting, texts, name, _guess(first, texts))
     else:
-        return _guess_moments([*filter(first.fits, values)], name, _guess(first, texts))
+        return _guess_moments(fitting, name, _guess(first, texts))
     words = _missing_of(texts)
     return Guess(_PLAIN, reason, tuple(_with_missing(form, words) for form in forms))
 
@@ -256,12 +257,16 @@ def _is_season(cell: str) -> bool:
     return bool(re.fullmatch("[0-9]{4}-[0-9]{2}", cell)) and (int(cell[2:4]) + 1) % 100 == int(cell[5:])
 
 
-def _rival_date_forms(first: _Candidate, others: Sequence[_Candidate], values: Sequence[str]) -> list[ColumnFormat]:
-    """Return the forms of dates with another order that also fit, or that fit cells which the first does not fit."""
+def _rival_date_forms(
+    first: _Candidate, others: Sequence[_Candidate], values: Sequence[str], fitting: Sequence[str]
+) -> list[ColumnFormat]:
+    """Return the forms of dates with another order that also fit, or that fit cells which the first does not fit.
+
+    `fitting`: the values that the first form fits.
+    """
     if not first.form.kind.is_moment:
         return []
     chosen = order_of(first.form.date_format)
-    fitting = [*filter(first.fits, values)]
     unfit = [cell for cell in values if not first.fits(cell)] if len(fitting) < len(values) else []
     rivals: dict[str, ColumnFormat] = {}
     for one in others:

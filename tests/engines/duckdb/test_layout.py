@@ -484,6 +484,17 @@ def test_records_are_not_taken_for_odd_rows(tmp_path: Path, name: str) -> None:
         assert check.rows == len(rows) - 1
 
 
+@pytest.mark.parametrize("name", [*ODD, *REAL_ROWS])
+def test_odd_rows_of_a_wide_file_are_those_of_a_narrow_one(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One expression for all columns finds the rows that one expression for each column finds."""
+    path = written(tmp_path / "x.csv", ODD[name][0] if name in ODD else REAL_ROWS[name])
+    narrow = checked_records(path)
+    monkeypatch.setattr("noisycount.engines.duckdb.odd_rows._NARROW", 0)
+    assert checked_records(path) == narrow
+
+
 def test_what_the_owner_decided_is_not_reported_again(tmp_path: Path) -> None:
     """A statement that rows are records ends the finding about them."""
     rows, _ = ODD["all at once"]

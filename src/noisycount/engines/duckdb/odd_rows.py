@@ -63,6 +63,7 @@ _ROWS = 200  # rows at the top that are compared with each other
 _CELLS = 200_000
 _COMPARED = 20  # values of a column whose shapes are compared
 _WIDE = 200  # columns that one statement looks at
+_NARROW = 20  # columns for which a statement has an expression each
 _CANDIDATES = 20_000  # rows that are looked at more closely
 _USUAL = 0.6  # of the cells of a column
 _MOST_SUMMED = 1_000_000  # cells of texts among which sums of other rows are looked for
@@ -332,9 +333,13 @@ def _candidate_rows(connection: Connection, layout: Layout, firsts: Collection[s
 
     Such a row has at most one cell, or begins with a mark, with the word for a total, or with one of some texts.
     """
-    cells = [_FILLED.format(quoted_name(name)) for name in layout.names[:_WIDE]]
-    filled = f"list_count([{', '.join(cells)}])"
-    first = f"coalesce({', '.join([*cells, 'NULL'])})"
+    names = [quoted_name(name) for name in layout.names[:_WIDE]]
+    if len(names) <= _NARROW:
+        cells = [_FILLED.format(name) for name in names]
+        filled, first = f"list_count([{', '.join(cells)}])", f"coalesce({', '.join([*cells, 'NULL'])})"
+    else:  # a list is slower for each row, but one expression for each of many columns takes long to plan
+        filled_cells = f"list_filter([{', '.join(names)}], lambda cell: ({_FILLED.format('cell')}) IS NOT NULL)"
+        filled, first = f"len({filled_cells})", f"ltrim({filled_cells}[1], {quoted_text(AROUND)})"
     fewest = 1 if len(layout.names) > 1 else 0
     around = quoted_text(AROUND)
     totals = quoted_text(f"({_TOTAL.pattern}|{_TOTAL_OF.pattern}|{_RULE.pattern})[{AROUND}]*")

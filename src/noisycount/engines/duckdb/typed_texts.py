@@ -105,8 +105,6 @@ def _texts_with_accents(connection: Connection, checks: Sequence[ColumnCheck]) -
 _SAMPLE = 2000  # rows from which a kind is guessed, spread evenly over the table
 _SAMPLED_CELLS = 1_000_000
 _DOUBTFUL = 1000  # unreadable cells from which the kind is guessed again
-# Years of the earliest and of the latest day; NULL if the column has no day.
-_YEARS = "CASE WHEN count({0}) > 0 THEN [min(year({0})), max(year({0}))] END"
 _AT_ONCE = 200  # columns of one statement
 _COUNTED_AT_ONCE = 1000  # columns of one statement that counts their values
 
@@ -294,8 +292,8 @@ class TextTable:
             if read_cells[name] < filled_cells[name]
         }
         cells_with_value = read_cells | self._numbers("loaded", doubtful)
-        days = [name for name, guess in guesses.items() if guess.form.kind in {Kind.DATE, Kind.TIMESTAMP}]
-        years = self._numbers("typed", {name: _YEARS.format(quoted_name(name)) for name in days})
+        days = [name for name, guess in guesses.items() if guess.form.kind.is_moment and read_cells[name]]
+        first_years, last_years = (self._years(end, days) for end in ("min", "max"))
         return {
             name: ColumnCheck(
                 name=name,
@@ -308,7 +306,7 @@ class TextTable:
                 choices=guess.choices,
                 looks_like=guess.looks_like,
                 losses=self.losses.get(name, {}),
-                years=tuple(years[name]) if years.get(name) else None,
+                years=(first_years[name], last_years[name]) if name in first_years else None,
             )
             for name, guess in guesses.items()
         }
@@ -323,6 +321,12 @@ class TextTable:
             row = self.connection.execute(f"SELECT {selected} FROM {table}").fetchall()[0]
             numbers |= dict(zip(batch, row, strict=True))
         return numbers
+
+    def _years(self, end: str, days: Sequence[str]) -> dict[str, int]:
+        """Return the year of the earliest day (`end` is "min") or of the latest day ("max") of each column of days."""
+        moments = ", ".join(f"{end}({quoted_name(name)})" for name in days)
+        query = f"SELECT list_transform([{moments}], lambda moment: year(moment)) FROM typed"
+        return dict(zip(days, self.connection.execute(query).fetchall()[0][0], strict=True)) if days else {}
 
     def _with_examples(self, columns: Sequence[ColumnCheck]) -> list[ColumnCheck]:
         """Return the checks, with some examples of unreadable cells."""
@@ -380,13 +384,17 @@ def _query_of_lists(forms: Mapping[str, ColumnFormat]) -> str:
     names: dict[ColumnFormat, list[str]] = {}
     for name, form in forms.items():
         names.setdefault(form, []).append(quoted_name(name))
-    lists: list[str] = []
+    parts: list[str] = []
     cells: dict[str, str] = {}
     for number, (form, columns) in enumerate(names.items()):
-        lists.append(
-            f"list_transform([{', '.join(columns)}], lambda text: {typed_cell('text', form)}) AS list_{number}"
-        )
-        cells |= {name: f"list_{number}[{place}] AS {name}" for place, name in enumerate(columns, start=1)}
+        value = typed_cell("text", form)
+        if value == "text":  # the texts are the values
+            values = [f"text_{number}_{place}" for place, _ in enumerate(columns)]
+            parts += map("{} AS {}".format, columns, values)
+        else:
+            values = [f"list_{number}[{place}]" for place, _ in enumerate(columns, start=1)]
+            parts.append(f"list_transform([{', '.join(columns)}], lambda text: {value}) AS list_{number}")
+        cells |= {name: f"{cell} AS {name}" for name, cell in zip(columns, values, strict=True)}
     return (
-        f"SELECT {', '.join(cells[quoted_name(name)] for name in forms)} FROM (SELECT {', '.join(lists)} FROM loaded)"
+        f"SELECT {', '.join(cells[quoted_name(name)] for name in forms)} FROM (SELECT {', '.join(parts)} FROM loaded)"
     )
