@@ -72,17 +72,16 @@ def _check_records(dataset: DatasetConfig, configuration: Config, *, renews: boo
 
 def _check_tables(dataset: DatasetConfig, configuration: Config, *, renews: bool, as_json: bool) -> bool:
     """Check several tables, and show what concerns all of them and then each. Return True if queries are answered."""
-    from noisycount.tasks import check_tables_display as display
-    from noisycount.tasks.check_display import verdict
-    from noisycount.tasks.check_tables import examine_tables
-    from noisycount.tasks.findings import findings_of
+    from noisycount.tasks import check_display as display
+    from noisycount.tasks.check import examine_tables
+    from noisycount.tasks.findings import findings_of, findings_of_tables
 
     with output.status("reading"):
         inspection = examine_tables(dataset, configuration, renews=renews)
     if as_json:
         output.print_json(display.group_json(inspection))
         return inspection.fits
-    _print_verdict(display.group_verdict(inspection))
+    _print_verdict(display.verdict(findings_of_tables(inspection), is_unit_stated=True))
     output.print_facts(display.group_facts(inspection))
     output.print_table(*display.table_of_tables(inspection))
     header, rows = display.joint_finding_table(inspection)
@@ -91,7 +90,7 @@ def _check_tables(dataset: DatasetConfig, configuration: Config, *, renews: bool
     for name, table in inspection.tables.items():
         findings = findings_of(table)
         output.print_text()
-        output.print_text(f"Table {name}. {verdict(findings, is_unit_stated=False)}", bold=True)
+        output.print_text(f"Table {name}. {display.verdict(findings, is_unit_stated=False)}", bold=True)
         output.print_text()
         _print_records(table, findings)
     _print_public_values([*inspection.tables.values()])

@@ -1,12 +1,14 @@
 """Checks of a data set: the content of its records compared with its configuration and its ledger description.
 
-If everything fits and the privacy unit is stated, `examine` stores the description of the records in the ledger.
+If everything fits and the privacy unit is stated, `examine` stores the description of the records in the ledger, and
+`examine_tables` that of several tables, whose persons and links it checks together.
 """
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import field, replace
 from pathlib import Path
+from typing import Any
 
 from noisycount.catalog.catalog import ROW, Catalog, DatasetRecord, part_name
 from noisycount.catalog.folder import Certificates, Copies, make_private
@@ -18,7 +20,8 @@ from noisycount.display.texts import toml_key
 from noisycount.engines.check import Check, ColumnCheck
 from noisycount.engines.finding import Finding, Severity
 from noisycount.engines.places import ServedTable, files_of, state_of
-from noisycount.errors import SourceError
+from noisycount.engines.table_checks import PersonCheck, TablesCheck
+from noisycount.errors import ConfigError, SourceError
 from noisycount.frozen import frozen
 from noisycount.ledger.ledger import Ledger
 from noisycount.release.records import UTF, checked_records, checked_table
@@ -102,6 +105,13 @@ class Inspection:
         return None if self.unit is None else self.check.units
 
     @property
+    def units(self) -> int | None:
+        """Number of persons, or of rows if every row is one unit; None if the unit is not stated."""
+        if not self.is_unit_stated:
+            return None
+        return self.check.rows if self.persons is None else self.persons
+
+    @property
     def nearly_unique(self) -> tuple[ColumnCheck, ...]:
         """Columns that questions may use and that nearly identify a person, such as names.
 
@@ -109,8 +119,8 @@ class Inspection:
         columns that look like another kind, and columns with a choice of formats are not included; they have findings
         of their own. The result is empty for fewer than 20 units, or if the unit is not stated.
         """
-        units = self.check.rows if self.persons is None else self.persons
-        if not self.is_unit_stated or units < _MANY:
+        units = self.units
+        if units is None or units < _MANY:
             return ()
         return tuple(
             column
@@ -126,6 +136,41 @@ class Inspection:
         """True if questions are answered."""
         is_blocked = any(finding.severity is Severity.BLOCKS for finding in self.record_findings)
         return not (is_blocked or self.unstated_encoding or self.is_changed)
+
+
+@frozen
+class GroupInspection:
+    """The content of several tables, and whether questions about them are answered."""
+
+    dataset: DatasetConfig  # configuration by the owner
+    group: TableGroup
+    tables: Mapping[str, Inspection]  # check of each table
+    numbers: TablesCheck | None = None  # persons and links of all tables; None: the tables cannot be joined
+    refusal: str | None = None  # the reason why readable tables cannot be joined
+    same_unit: tuple[str, ...] = ()  # other data sets whose privacy unit is a column of the same name
+    answered_otherwise: int = 0  # number of answers about former records, or about records that were read differently
+
+    @property
+    def fits(self) -> bool:
+        """True if questions are answered."""
+        return self.refusal is None and all(inspection.fits for inspection in self.tables.values())
+
+    def joint_check(self, table: str) -> PersonCheck | None:
+        """Return the persons of a table in relation to the others; None if the tables cannot be joined."""
+        return None if self.numbers is None else self.numbers.tables.get(table)
+
+    @property
+    def unit(self) -> str | None:
+        """Column that identifies the person."""
+        return self.dataset.unit
+
+    @property
+    def units(self) -> int | None:
+        """Number of persons who count; None if the tables cannot be joined."""
+        if self.numbers is None:
+            return None
+        register = self.group.persons
+        return self.numbers.persons if register is None else self.numbers.tables[register].persons
 
 
 def examine_place(
@@ -170,37 +215,24 @@ def examine(dataset: DatasetConfig, configuration: Config, *, renews: bool = Fal
         if dataset.is_path and catalog.knows(dataset.account):
             url = configuration.ledger_url if configuration.path is None else None
             former = EarlierAccount(dataset.account, url, dataset.unit or ROW)
-    certificates = Certificates(configuration.data_folder)
-    with _copy_draft(dataset, configuration if is_unit_stated and record is None else None) as copy:
-        state = _file_state(dataset)
-        check, is_changed = _held_against(dataset, record, certificates, copy)
-        inspection = Inspection(
-            dataset=dataset if record is None else replace(dataset, form=record.form or dataset.form),
-            check=check,
-            is_configured=dataset.name in configuration.datasets,
-            is_unit_stated=is_unit_stated,
-            is_changed=is_changed,
-            folder=Path.cwd() if configuration.path is None else configuration.path.parent,
-            former=former,
-            same_unit=same_unit(dataset, configuration),
-        )
-        in_doubt = record is None and not renews and bool(check.names_like_values)
+    facts: dict[str, Any] = {
+        "is_configured": dataset.name in configuration.datasets,
+        "is_unit_stated": is_unit_stated,
+        "former": former,
+        "same_unit": _same_unit(dataset, configuration),
+    }
+    with _examined(dataset, record, configuration, copies=is_unit_stated, **facts) as (inspection, checked):
+        in_doubt = record is None and not renews and bool(inspection.check.names_like_values)
         if in_doubt or not (inspection.fits and is_unit_stated):
             return inspection
-        checked = None if state is None else CheckedFiles(state, check)
-        others = _write_down(dataset, configuration, checked, renews=renews)
+        _, others = _write_down(dataset, configuration, checked, renews=renews)
     return replace(inspection, answered_otherwise=others)
 
 
-@contextmanager
-def examine_table(
-    table: GroupTable, dataset: DatasetConfig, configuration: Config, catalog: Catalog, *, renews: bool = False
-) -> Iterator[tuple[Inspection, CheckedFiles | None]]:
-    """Check one of several tables of a data set, and compare it with its description in the ledger.
-
-    Yield the inspection, and the check of files that have no description yet. If texts are copied, the draft of the
-    copy is removed at the end of the context, unless the ledger keeps it.
-    """
+def _examined_table(
+    table: GroupTable, dataset: DatasetConfig, configuration: Config, catalog: Catalog, *, renews: bool
+) -> AbstractContextManager[tuple[Inspection, CheckedFiles | None]]:
+    """Check one of several tables of a data set, and compare it with its description in the ledger; see `_examined`."""
     settings, name = table.settings, part_name(dataset.account, table.name)
     stated = DatasetConfig(
         table.name,
@@ -216,22 +248,65 @@ def examine_table(
         vouched=settings.claim.vouched,
     )
     record = catalog.of_table(dataset.account, table.name).known(name, replace(settings, renews=renews))
-    with _copy_draft(stated, configuration if record is None else None) as copy:
-        state = _file_state(stated)
-        check, is_changed = _held_against(stated, record, Certificates(configuration.data_folder), copy)
-        inspection = Inspection(
-            dataset=stated if record is None else replace(stated, form=record.form or stated.form),
-            check=check,
-            is_configured=True,
-            is_unit_stated=True,
-            is_changed=is_changed,
-            folder=Path.cwd() if configuration.path is None else configuration.path.parent,
-            group=dataset.name,
-        )
+    return _examined(stated, record, configuration, is_configured=True, is_unit_stated=True, group=dataset.name)
+
+
+@contextmanager
+def _examined(
+    dataset: DatasetConfig,
+    record: DatasetRecord | None,
+    configuration: Config,
+    *,
+    copies: bool = True,
+    **facts: Any,  # noqa: ANN401 - other fields of the inspection
+) -> Iterator[tuple[Inspection, CheckedFiles | None]]:
+    """Check one file or table, and compare it with its description in the ledger.
+
+    Yield the inspection, and the check of files that have no description yet. If texts are copied, the draft of the
+    copy is removed at the end of the context, unless the ledger keeps it.
+    """
+    with _copy_draft(dataset, configuration if copies and record is None else None) as copy:
+        state = _file_state(dataset)
+        check, is_changed = _held_against(dataset, record, Certificates(configuration.data_folder), copy)
+        described = dataset if record is None else replace(dataset, form=record.form or dataset.form)
+        folder = Path.cwd() if configuration.path is None else configuration.path.parent
+        inspection = Inspection(described, check, is_changed=is_changed, folder=folder, **facts)
         yield inspection, None if state is None else CheckedFiles(state, check)
 
 
-def same_unit(dataset: DatasetConfig, configuration: Config) -> tuple[str, ...]:
+def examine_tables(dataset: DatasetConfig, configuration: Config, *, renews: bool = False) -> GroupInspection:
+    """Check a data set of several tables. If everything fits, store its description in the ledger.
+
+    Nothing is stored if column names look like values of a record, unless the ledger already describes the data set or
+    the owner renews the description (`renews`).
+    """
+    group = dataset.source
+    if not isinstance(group, TableGroup):
+        raise TypeError(f"dataset must have several tables, got {group}")
+    with ExitStack() as drafts:
+        with existing_ledger(configuration) as ledger:
+            catalog = catalog_of(ledger, configuration)
+            catalog.unit(dataset.account, dataset.unit)
+            is_described = dataset.account in catalog.written
+            examined = {
+                table.name: drafts.enter_context(_examined_table(table, dataset, configuration, catalog, renews=renews))
+                for table in group.tables
+            }
+        tables = {name: table for name, (table, _) in examined.items()}
+        inspection = GroupInspection(dataset, group, tables, same_unit=_same_unit(dataset, configuration))
+        if not inspection.fits:
+            return inspection
+        is_in_doubt = any(table.check.names_like_values for table in tables.values())
+        writes = is_described or renews or not is_in_doubt
+        checked = {name: files for name, (_, files) in examined.items() if files is not None}
+        try:
+            numbers, others = _write_down(dataset, configuration, checked, renews=renews, writes=writes)
+        except (ConfigError, SourceError) as error:
+            return replace(inspection, refusal=str(error))
+    return replace(inspection, numbers=numbers, answered_otherwise=others)
+
+
+def _same_unit(dataset: DatasetConfig, configuration: Config) -> tuple[str, ...]:
     """Return the other data sets whose privacy unit is a column of the same name."""
     others = (each for each in configuration.datasets.values() if each.account != dataset.account)
     unit = dataset.unit or ROW
@@ -328,14 +403,28 @@ def _with_reason(column: ColumnCheck, dataset: DatasetConfig) -> ColumnCheck:
     return replace(column, reason="the ledger has it so")
 
 
-def _write_down(dataset: DatasetConfig, configuration: Config, checked: CheckedFiles | None, *, renews: bool) -> int:
-    """Describe checked records in the ledger. Return the number of its answers that are about other records."""
+def _write_down(
+    dataset: DatasetConfig,
+    configuration: Config,
+    checked: CheckedFiles | Mapping[str, CheckedFiles] | None,
+    *,
+    renews: bool,
+    writes: bool = True,
+) -> tuple[TablesCheck | None, int]:
+    """Describe checked records in the ledger, unless `writes` is false.
+
+    Return true numbers of persons and links if there are several tables, and the number of the ledger's answers about
+    other records.
+    """
     with ExitStack() as opened:
         ledger = opened.enter_context(existing_ledger(configuration, makes=True))
+        catalog = catalog_of(ledger, configuration, makes=True)
+        records = opened.enter_context(records_of(dataset, catalog, checked, renews=renews))
+        numbers = records.check_tables() if isinstance(dataset.source, TableGroup) else None
+        if not writes:
+            return numbers, 0
         if ledger is None:
             configuration.make_ledger_folder()
             ledger = opened.enter_context(Ledger.open(configuration.ledger_url))
-        catalog = Catalog.from_ledger(ledger, configuration.data_folder)
-        records = opened.enter_context(records_of(dataset, catalog, checked, renews=renews))
         records.write_down(ledger)
-        return records.answered_otherwise(ledger.entries(records.name))
+        return numbers, records.answered_otherwise(ledger.entries(records.name))

@@ -1,6 +1,7 @@
 """The screen of a check - a table of columns, a table of findings, a verdict, texts around proposals - and its JSON.
 
-Both may show true counts, and are meant for the owner only.
+Both may show true counts, and are meant for the owner only. The functions about a `GroupInspection` come last: they
+show what concerns several tables together.
 """
 
 import shlex
@@ -11,13 +12,17 @@ from typing import Any
 from noisycount.display.numbers import number_of, signed
 from noisycount.display.output import Facts, Table, align_right, seen_from_here
 from noisycount.display.texts import toml_value
+from noisycount.display.values import members
 from noisycount.engines.check import ColumnCheck
 from noisycount.engines.finding import Finding, Proposal, Severity, quoted_cell, quoted_cells
 from noisycount.engines.formats import ColumnFormat, FileFormat
+from noisycount.engines.table_checks import LinkCheck
+from noisycount.engines.table_facts import TableFacts
 from noisycount.query.schema import ZONED, Kind
+from noisycount.query.table_columns import qualified_name
 from noisycount.release.records import UTF
-from noisycount.tasks.check import Inspection
-from noisycount.tasks.findings import findings_of, proposal_lines, value_lines
+from noisycount.tasks.check import GroupInspection, Inspection
+from noisycount.tasks.findings import findings_of, findings_of_tables, joint_findings, proposal_lines, value_lines
 
 
 def _kind_words(column: ColumnCheck) -> str:
@@ -351,7 +356,7 @@ def inspection_json(inspection: Inspection) -> dict[str, Any]:
         "problems": [finding_words(inspection, finding) for finding in findings],
         "verdict": verdict(findings, is_unit_stated=inspection.is_unit_stated),
         "findings": [
-            finding_json(finding, finding_words(inspection, finding), check.statement) for finding in findings
+            _finding_json(finding, finding_words(inspection, finding), check.statement) for finding in findings
         ],
         "mend": "\n".join(proposal_lines(inspection)),
         "propose": "\n".join(value_lines(inspection)),
@@ -377,7 +382,7 @@ def _column_json(inspection: Inspection, column: ColumnCheck) -> dict[str, Any]:
     }
 
 
-def finding_json(finding: Finding, words: str, statement: Callable[[Proposal], str]) -> dict[str, Any]:
+def _finding_json(finding: Finding, words: str, statement: Callable[[Proposal], str]) -> dict[str, Any]:
     """Return a finding as JSON, with the lines for noisycount.toml that it proposes.
 
     Args:
@@ -395,3 +400,99 @@ def finding_json(finding: Finding, words: str, statement: Callable[[Proposal], s
         "proposals": [{"table": each.table, "line": statement(each)} for each in finding.proposals],
         "choices": [{"table": each.table, "line": statement(each)} for each in finding.choices],
     }
+
+
+def group_facts(inspection: GroupInspection) -> Facts:
+    """Return the name, the privacy unit and the persons of a data set of several tables as facts."""
+    dataset, register = inspection.dataset, inspection.group.persons
+    facts = [("data set", seen_from_here(dataset.name)), ("counts", f"distinct values of {dataset.unit}")]
+    if inspection.units is not None:
+        where = "in all tables together" if register is None else f"in {register}, which persons names"
+        facts.append(("persons", f"{signed(inspection.units)} {where}"))
+    return facts
+
+
+def table_of_tables(inspection: GroupInspection) -> Table:
+    """Return a table with a row for each table: its rows, its persons, and how it is joined."""
+    numbers = [_numbers(inspection, facts) for facts in inspection.group.facts]
+    rows, persons, alone = (align_right([row[place] for row in numbers]) for place in range(3))
+    joins = [join_words(facts) for facts in inspection.group.facts]
+    names = [facts.name for facts in inspection.group.facts]
+    return ("table", "rows", "persons", "in no other table", "joined by"), [
+        *zip(names, rows, persons, alone, joins, strict=True)
+    ]
+
+
+def _numbers(inspection: GroupInspection, facts: TableFacts) -> tuple[str, str, str]:
+    """Return the numbers of rows, of persons, and of persons in no other table; a number that is unknown is empty."""
+    rows, table = signed(inspection.tables[facts.name].check.rows), inspection.joint_check(facts.name)
+    return (rows, "", "") if table is None else (rows, signed(table.persons), signed(table.alone))
+
+
+def join_words(facts: TableFacts) -> str:
+    """Return how the rows of a table have their persons, in a few words.
+
+    Example:
+        >>> from noisycount.engines.table_facts import Link
+        >>> join_words(TableFacts("notes", through=Link("visits", "visit_id", "visit_id")))
+        'notes.visit_id = visits.visit_id'
+    """
+    if facts.on is not None:
+        return f"public look-up, {_link_words(facts)}"
+    if facts.through is not None:
+        return _link_words(facts)
+    return f"{facts.unit}, one row a person" if facts.is_one_row_a_unit else str(facts.unit)
+
+
+def _link_words(facts: TableFacts) -> str:
+    """Return the equation of a table's link."""
+    (link,) = facts.links
+    return f"{qualified_name(f'{facts.name}.{link.key}')} = {qualified_name(f'{link.table}.{link.column}')}"
+
+
+def joint_finding_table(inspection: GroupInspection) -> Table:
+    """Return a table with a row for each finding about all tables together."""
+    rows = [
+        (ACTIONS[finding.severity], finding.column or "", f"{finding.text}.") for finding in joint_findings(inspection)
+    ]
+    return ("", "table", "finding"), rows
+
+
+def group_json(inspection: GroupInspection) -> dict[str, Any]:
+    """Return the content of several tables and the findings about them as JSON."""
+    dataset, findings = inspection.dataset, joint_findings(inspection)
+    return {
+        "about": FOR_OWNERS,
+        "dataset": dataset.name,
+        "source": str(dataset.source),
+        "unit": dataset.unit,
+        "persons_table": inspection.group.persons,
+        "persons": inspection.units,
+        "same_unit": list(inspection.same_unit),
+        "fits": inspection.fits,
+        "answered_otherwise": inspection.answered_otherwise,
+        "tables": {facts.name: _table_json(inspection, facts) for facts in inspection.group.facts},
+        "links": [] if inspection.numbers is None else [_link_json(link) for link in inspection.numbers.links],
+        "problems": [f"{finding.text}." for finding in findings],
+        "verdict": verdict(findings_of_tables(inspection), is_unit_stated=True),
+        "findings": [_finding_json(finding, f"{finding.text}.", str) for finding in findings],
+    }
+
+
+def _table_json(inspection: GroupInspection, facts: TableFacts) -> dict[str, Any]:
+    """Return a table as JSON, with the persons whom it has in common with the others."""
+    table = inspection.joint_check(facts.name)
+    common = None if table is None else members(table, "persons", "alone", "repeated", "absent")
+    return {
+        **inspection_json(inspection.tables[facts.name]),
+        "is_public": facts.on is not None,
+        "one_row_a_unit": facts.is_one_row_a_unit,
+        "joined_by": join_words(facts),
+        "joint": common,
+    }
+
+
+def _link_json(link: LinkCheck) -> dict[str, Any]:
+    """Return the numbers of a link as JSON."""
+    names = ("table", "column", "target", "is_lookup", "rows", "missing")
+    return members(link, *names, "unmatched", "unmatched_values", "shared", "shared_values")

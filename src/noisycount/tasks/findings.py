@@ -5,6 +5,7 @@ belongs to `engines/findings.py`, which says how to add one.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from noisycount.config.places import name_for
 from noisycount.display.numbers import number_of
@@ -12,18 +13,34 @@ from noisycount.display.texts import toml_key, toml_value
 from noisycount.engines.check import EXAMPLES
 from noisycount.engines.finding import Finding, Proposal, Severity, by_severity, quoted_cells
 from noisycount.engines.formats import FileFormat
+from noisycount.engines.table_checks import LinkCheck
 from noisycount.ledger.price import unit_noun
 from noisycount.release.records import UTF
-from noisycount.tasks.check import Inspection
+from noisycount.tasks.check import GroupInspection, Inspection
 
 _ROWS_A_VALUE = 2  # with fewer rows of each value, on average, the values may be names
 
 
 def findings_of(inspection: Inspection) -> list[Finding]:
-    """Return all findings about a data set, those that block questions first."""
+    """Return all findings about a file or a table, those that block questions first."""
     return by_severity(
         [*inspection.record_findings, *(finding for finder in _FINDERS for finding in finder(inspection))]
     )
+
+
+def joint_findings(inspection: GroupInspection) -> list[Finding]:
+    """Return the findings about several tables together. The column of one is a table, or a column with its table."""
+    return by_severity([finding for finder in _JOINT_FINDERS for finding in finder(inspection)])
+
+
+def findings_of_tables(inspection: GroupInspection) -> list[Finding]:
+    """Return the findings about several tables together, and about each table, with qualified names of columns."""
+    of_tables = [
+        replace(finding, column=name if finding.column is None else f"{name}.{finding.column}")
+        for name, table in inspection.tables.items()
+        for finding in findings_of(table)
+    ]
+    return by_severity([*joint_findings(inspection), *of_tables])
 
 
 def _find_encoding(inspection: Inspection) -> Iterator[Finding]:
@@ -79,34 +96,23 @@ def _find_repeated_ids(inspection: Inspection) -> Iterator[Finding]:
 _MOST_ROWS = 100  # of a person on average; a value with more is hardly one
 
 
-def _find_other_size(inspection: Inspection) -> Iterator[Finding]:
+def _find_other_size(inspection: Inspection | GroupInspection) -> Iterator[Finding]:
     """Yield a finding if the stated size is not the number of units."""
-    if inspection.is_unit_stated:
-        units = inspection.check.rows if inspection.persons is None else inspection.persons
-        yield from find_other_size(inspection.dataset.size, units, inspection.unit)
-
-
-def find_other_size(size: int | None, units: int, unit: str | None) -> Iterator[Finding]:
-    """Yield a finding if the stated size is not the number of units."""
-    if size is not None and units != size:
-        noun = unit_noun(unit)
+    size, units = inspection.dataset.size, inspection.units
+    if size is not None and units is not None and units != size:
+        counted = number_of(unit_noun(inspection.unit), units)
         text = (
-            f"size is {size:,}, but there are {number_of(noun, units)}: the promise of privacy rests on that number, "
+            f"size is {size:,}, but there are {counted}: the promise of privacy rests on that number, "
             "so correct it, or leave size out"
         )
         yield Finding(Severity.LOOK, "a size that is not that of the records", text)
 
 
-def _find_same_unit(inspection: Inspection) -> Iterator[Finding]:
-    """Yield a finding if other data sets may be about the same persons."""
-    return find_same_unit(inspection.same_unit, inspection.unit)
-
-
-def find_same_unit(datasets: Sequence[str], unit: str | None) -> Iterator[Finding]:
+def _find_same_unit(inspection: Inspection | GroupInspection) -> Iterator[Finding]:
     """Yield a finding if other data sets with a unit of the same name may be about the same persons."""
-    if datasets:
+    if inspection.same_unit:
         text = (
-            f"The unit of {', '.join(datasets)} is {unit} as well, and each data set has a "
+            f"The unit of {', '.join(inspection.same_unit)} is {inspection.unit} as well, and each data set has a "
             "budget of its own: about a person in several of them, answers together can reveal as much as the sum of "
             "the budgets allows"
         )
@@ -116,8 +122,8 @@ def find_same_unit(datasets: Sequence[str], unit: str | None) -> Iterator[Findin
 def _find_nearly_unique_texts(inspection: Inspection) -> Iterator[Finding]:
     """Yield a finding for each column whose texts identify nearly all persons."""
     noun = unit_noun(inspection.unit)
-    units = inspection.check.rows if inspection.persons is None else inspection.persons
     for column in inspection.nearly_unique:
+        units = inspection.units or 0
         about = "" if column.values or column.distinct == units else "About "
         text = (
             f"{about}{number_of('different text', column.distinct or 0)} for {number_of(noun, units)}, as names, "
@@ -142,14 +148,9 @@ def _find_unlisted_values(inspection: Inspection) -> Iterator[Finding]:
             yield Finding(Severity.LOOK, "values that are not public", text, column.name, rows)
 
 
-def _find_answers_about_others(inspection: Inspection) -> Iterator[Finding]:
+def _find_answers_about_others(inspection: Inspection | GroupInspection) -> Iterator[Finding]:
     """Yield a finding if the ledger has answers about other records."""
-    return find_answers_about_others(inspection.answered_otherwise)
-
-
-def find_answers_about_others(number: int) -> Iterator[Finding]:
-    """Yield a finding if a number of answers in the ledger is about other records."""
-    if number:
+    if number := inspection.answered_otherwise:
         verb = "is" if number == 1 else "are"
         text = (
             f"{number_of('answer', number)} in the ledger {verb} about other records, or about these as they were read "
@@ -183,6 +184,115 @@ _FINDERS: tuple[Callable[[Inspection], Iterator[Finding]], ...] = (
     _find_answers_about_others,
     _find_public_values,
 )
+
+
+def _find_refusal(inspection: GroupInspection) -> Iterator[Finding]:
+    """Yield a finding if the tables cannot be joined."""
+    if inspection.refusal is not None:
+        yield Finding(Severity.BLOCKS, "tables that cannot be joined", inspection.refusal)
+
+
+def _find_absent_persons(inspection: GroupInspection) -> Iterator[Finding]:
+    """Yield a finding for each table with persons who are not in a table that has a row of every person."""
+    if inspection.numbers is None:
+        return
+    for name, table in inspection.numbers.tables.items():
+        for register, number in table.absent.items():
+            persons = number_of("person", number)
+            if number and register == inspection.group.persons:
+                text = (
+                    f"{persons} of {name} {_is_or_are(number)} not in {register}, which persons names: no question "
+                    "counts "
+                    f"them. Add them to {register}, or leave persons out"
+                )
+                yield Finding(Severity.LOOK, "persons who do not count", text, name)
+            elif number:
+                text = (
+                    f"{persons} of {name} {_is_or_are(number)} not in {register}: every value of {register} is missing"
+                )
+                yield Finding(Severity.LOOK, f"persons who are not in {register}", text, name)
+        if table.persons and table.alone == table.persons and len(inspection.numbers.tables) > 1:
+            text = (
+                f"All {number_of('person', table.persons)} of {name} {_is_or_are(table.persons)} in no other table: "
+                "check that its column of persons has the same ids as those of the other tables"
+            )
+            yield Finding(Severity.LOOK, "a table of other persons", text, name)
+
+
+def _find_repeated_persons(inspection: GroupInspection) -> Iterator[Finding]:
+    """Yield a finding for each table whose numbers of rows a person differ from what the owner states."""
+    for facts in inspection.group.facts:
+        table = inspection.joint_check(facts.name)
+        if table is None:
+            continue
+        if facts.is_one_row_a_unit and table.repeated:
+            text = (
+                f"{number_of('person', table.repeated)} {'has' if table.repeated == 1 else 'have'} several rows, "
+                "although one_row_a_unit = true: a condition on its columns then holds if it holds in some row. "
+                "Correct the rows, or leave one_row_a_unit out"
+            )
+            yield Finding(Severity.LOOK, "persons with several rows", text, facts.name)
+        elif not facts.is_one_row_a_unit and table.persons and not table.repeated:
+            text = (
+                "Every person has one row: if this is always so, state one_row_a_unit = true, and questions may name "
+                f"columns of {facts.name} without any(...)"
+            )
+            yield Finding(Severity.NOTE, "one row a person", text, facts.name)
+
+
+def _find_broken_links(inspection: GroupInspection) -> Iterator[Finding]:
+    """Yield findings about the rows of a link that lead to nobody, to several persons, or to no explanation."""
+    for link in () if inspection.numbers is None else inspection.numbers.links:
+        if link.is_lookup:
+            yield from _find_unexplained_rows(link)
+        else:
+            yield from _find_unowned_rows(link)
+
+
+def _find_unexplained_rows(link: LinkCheck) -> Iterator[Finding]:
+    """Yield a finding if a look-up lacks values."""
+    if link.unmatched:
+        text = (
+            f"{number_of('row', link.unmatched)} {'has' if link.unmatched == 1 else 'have'} "
+            f"{number_of('value', link.unmatched_values)} that look-up {link.target} lacks: the columns of "
+            f"{link.target} are missing in them. Add the values to {link.target} if they are public"
+        )
+        yield Finding(Severity.LOOK, "values without an explanation", text, f"{link.table}.{link.column}")
+
+
+def _find_unowned_rows(link: LinkCheck) -> Iterator[Finding]:
+    """Yield findings about rows of a linked table without a person, or with several."""
+    column = f"{link.table}.{link.column}"
+    if lost := link.missing + link.unmatched:
+        text = (
+            f"{number_of('row', lost)} {'leads' if lost == 1 else 'lead'} to nobody, and so {_is_or_are(lost)} in no "
+            "count: "
+            f"{link.missing:,} without a value, {link.unmatched:,} with {number_of('value', link.unmatched_values)} "
+            f"that {link.target} lacks"
+        )
+        yield Finding(Severity.LOOK, "rows without a person", text, column, lost)
+    if link.shared:
+        text = (
+            f"{number_of('row', link.shared)} {'leads' if link.shared == 1 else 'lead'} to several persons, by "
+            f"{number_of('value', link.shared_values)} that several persons have in {link.target}: such a row counts "
+            "for each of them"
+        )
+        yield Finding(Severity.LOOK, "rows of several persons", text, column, link.shared)
+
+
+_JOINT_FINDERS: tuple[Callable[[GroupInspection], Iterator[Finding]], ...] = (
+    _find_refusal,
+    _find_absent_persons,
+    _find_repeated_persons,
+    _find_broken_links,
+    _find_other_size,
+    _find_same_unit,
+    _find_answers_about_others,
+)
+
+
+def _is_or_are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
 _UNIT = '# unit = "COLUMN" with the column that identifies a person, or unit = "row"'

@@ -1,6 +1,6 @@
 """Checks of a data set of several tables: persons, links, and each table.
 
-Tests of `tasks/check_tables.py` and `tasks/check_tables_display.py`.
+Tests of `tasks/check.py` and `tasks/check_display.py`.
 """
 
 from pathlib import Path
@@ -9,7 +9,8 @@ import pytest
 
 from noisycount.config.config import load_config
 from noisycount.engines.table_checks import TablesCheck
-from noisycount.tasks.check_tables import GroupInspection, examine_tables
+from noisycount.tasks.check import GroupInspection, examine_tables
+from noisycount.tasks.findings import joint_findings
 from noisycount.tasks.opening import existing_ledger
 from tests.engines.test_several_tables import clustered_hospital, served_hospital
 from tests.helpers.commands import Run
@@ -84,8 +85,8 @@ def test_findings_name_the_table_and_the_remedy(tmp_path: Path) -> None:
     path = write_hospital(random_hospital(1), tmp_path, CONFIGURATION.replace("budget", 'persons = "visits"\nbudget'))
     inspection = examined(path)
     assert inspection.numbers is not None
-    assert inspection.persons == inspection.numbers.tables["visits"].persons
-    titles = {(finding.title, finding.column) for finding in inspection.joint_findings}
+    assert inspection.units == inspection.numbers.tables["visits"].persons
+    titles = {(finding.title, finding.column) for finding in joint_findings(inspection)}
     assert ("persons who do not count", "labs") in titles
     assert ("persons who are not in patients", "visits") in titles
     assert ("persons with several rows", "patients") in titles
@@ -103,7 +104,7 @@ def test_tables_of_other_persons_and_of_one_row_are_named(tmp_path: Path) -> Non
         '[datasets.clinic]\nunit = "id"\n[datasets.clinic.tables]\none = { source = "one.csv" }\n'
         'two = { source = "two.csv" }\n'
     )
-    titles = {(finding.title, finding.column) for finding in examined(path).joint_findings}
+    titles = {(finding.title, finding.column) for finding in joint_findings(examined(path))}
     assert titles == {
         ("a table of other persons", "one"),
         ("a table of other persons", "two"),
@@ -136,8 +137,8 @@ def test_tables_that_cannot_be_joined_are_a_finding(tmp_path: Path) -> None:
     (tmp_path / "wards.csv").write_text("ward_id,name,beds\nW1,ICU,2\nW1,ENT,3\n")
     inspection = examined(path)
     assert not inspection.fits
-    assert [finding.title for finding in inspection.joint_findings] == ["tables that cannot be joined"]
-    assert "two rows with one 'ward_id'" in inspection.joint_findings[0].text
+    assert [finding.title for finding in joint_findings(inspection)] == ["tables that cannot be joined"]
+    assert "two rows with one 'ward_id'" in joint_findings(inspection)[0].text
     assert written(path) is None
 
 
