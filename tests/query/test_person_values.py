@@ -1,14 +1,18 @@
 """Values of persons in the language: texts, normal forms, refusals and hints."""
 
+from datetime import date
+
 import pytest
 
-from noisycount.errors import PredicateError
+from noisycount.errors import PredicateError, QueryError
+from noisycount.query.grouping import resolve_group_by
 from noisycount.query.impossible import impossible_hints
 from noisycount.query.language import parse, parse_value
 from noisycount.query.normal_form import parse_predicate
 from noisycount.query.person_values import MOST_NESTED
 from noisycount.query.predicate import canonical_text, columns
 from noisycount.query.schema import Kind, PublicValues, Schema
+from noisycount.query.table import key_set
 from noisycount.query.typed import call_end, parse_by_text, parse_column_keys, pieces_of
 
 KINDS = {
@@ -128,6 +132,38 @@ def test_hints_reach_into_conditions() -> None:
     public = {"code": PublicValues(Kind.TEXT, ("a", "b"))}
     foreign = parse_predicate("first(code by day) = 'c'", SCHEMA).normal
     assert impossible_hints([foreign], public) == ["'c' is none of the public values of code: use 'a', 'b'"]
+
+
+def test_sums_and_moved_dates_are_no_public_values() -> None:
+    """A sum of public values, a moved day and a word for a missing value among sums may be any value."""
+    public = {
+        "dose": PublicValues(Kind.INTEGER, low=1, high=9),
+        "by": PublicValues(Kind.DATE, low=date(2026, 1, 1), high=date(2026, 12, 31)),
+    }
+    missing = {"dose": {30.0}}
+    for text in (
+        "sum(dose) > 20",
+        "sum(dose) = 30",
+        "any(by + 1 year > '2027-05-01')",
+        "last(by) + 40 days > '2027-01-01'",
+    ):
+        assert impossible_hints([parse_predicate(text, SCHEMA).normal], public, missing) == []
+    assert impossible_hints([parse_predicate("max(dose) > 20", SCHEMA).normal], public)
+    assert impossible_hints([parse_predicate("max(dose) = 30", SCHEMA).normal], {}, missing)
+    parts = resolve_group_by("max(dose)", SCHEMA, "person"), resolve_group_by("sum(dose)", SCHEMA, "person")
+    assert len(key_set(parts[0], None, public)) == 9
+    with pytest.raises(QueryError, match="are missing"):
+        key_set(parts[1], None, public)
+
+
+def test_edges_of_a_value_that_mean_two_things_are_refused() -> None:
+    """If the numbers of the column have a decimal comma, 1.000 could be one or a thousand."""
+    schema = Schema({"person": Kind.TEXT, "cost": Kind.REAL}, commas=frozenset(["cost"])).for_questions("person", None)
+    for value in ("sum(cost)", "max(cost)"):
+        with pytest.raises(PredicateError, match=r"1\.000 for 'cost'"):
+            resolve_group_by(f"{value}:0,1.000", schema, "person")
+        with pytest.raises(PredicateError, match=r"1\.000 for 'cost'"):
+            parse(f"{value} > 1.000", schema)
 
 
 def test_values_of_persons_stand_in_lists_of_groups_and_keys() -> None:

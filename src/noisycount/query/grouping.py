@@ -344,6 +344,7 @@ def _part_of_value(value: PersonValue, how: str, schema: Mapping[str, Kind]) -> 
     """Return the grouping of persons by one of their values, in the normal form of its condition."""
     value = value.with_where(normal_form(value.where))
     if how:
+        schema_of(schema).require_clear(value.origin.name, how.split(","), "by")
         return _ranges(value, how)
     return EachValue(value, schema_of(schema).normalisers.get(value.origin.name, str))
 

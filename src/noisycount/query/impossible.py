@@ -173,7 +173,7 @@ def _joined_tests(operands: Sequence[tree.Predicate], public: Public) -> Iterato
 
 def _values_of(column: tree.Column, public: Public) -> PublicValues | None:
     """Return the public values of a column, for a parsed column the values of its texts; None if it has none."""
-    values = public.get(column.origin.name)
+    values = public.get(column.source_name)
     if values is None or not column.origin.is_parsed:
         return values
     spelt = dict.fromkeys(map(READERS[column.kind], values.listed))
@@ -250,12 +250,12 @@ def non_public_values(predicate: tree.Predicate, public: Public) -> Iterator[tup
             for operand in operands:
                 yield from non_public_values(operand, public)
         case tree.Comparison(column, tree.Operator.EQUAL | tree.Operator.NOT_EQUAL, tree.Literal() as literal) if (
-            column.origin.name in public and not column.origin.is_parsed
+            column.source_name in public and not column.origin.is_parsed
         ):
-            if literal.value not in public[column.origin.name]:
+            if literal.value not in public[column.source_name]:
                 yield column, literal
-        case tree.Membership(column, choices) if column.origin.name in public and not column.origin.is_parsed:
-            yield from ((column, choice) for choice in choices if choice.value not in public[column.origin.name])
+        case tree.Membership(column, choices) if column.source_name in public and not column.origin.is_parsed:
+            yield from ((column, choice) for choice in choices if choice.value not in public[column.source_name])
 
 
 def missing_literals(
@@ -267,7 +267,7 @@ def missing_literals(
             for operand in operands:
                 yield from missing_literals(operand, missing)
         case tree.Comparison(tree.Column() as column) | tree.Membership(column):
-            values = () if column.origin.is_parsed else missing.get(column.origin.name, ())
+            values = () if column.origin.is_parsed else missing.get(column.source_name, ())
             yield from ((column, literal) for literal in _allowed_literals(predicate) if literal.value in values)
 
 
@@ -330,7 +330,7 @@ def impossible_hints(
 
     hints = chain(
         (_ask_for_missing(column, literal) for column, literal in absent),
-        (not_public(column.origin.name, public[column.origin.name], literal.value) for column, literal in unknown),
+        (not_public(column.source_name, public[column.source_name], literal.value) for column, literal in unknown),
         (f"{nobody(part)} can satisfy {tree.canonical_text(part)}{reason(part)}" for part in parts),
     )
     more = len(absent) + len(unknown) + len(parts) - _SHOWN
@@ -339,7 +339,7 @@ def impossible_hints(
 
 
 def _ask_for_missing(column: tree.Column, literal: tree.Literal) -> str:
-    return stands_for_missing(column.origin.name, literal.value, f"ask with {column.text} is null")
+    return stands_for_missing(column.source_name, literal.value, f"ask with {column.text} is null")
 
 
 def stands_for_missing(name: str, value: object, remedy: str) -> str:
@@ -362,7 +362,7 @@ def _value_words(value: object) -> str:
 
 def _as_public(part: tree.Predicate, public: Public) -> str:
     """Return the end of a hint that gives the public values of a column as the reason."""
-    name = next(tree.operands(part)).origin.name
+    name = next(tree.operands(part)).source_name
     return f", as the public values of {replace_unprintable(name)} are {replace_unprintable(public[name].words)}"
 
 

@@ -128,6 +128,11 @@ class PersonValue(_Computed):
         return self if self.column is None or self.function is Function.COUNT else self.column.origin
 
     @property
+    def source_name(self) -> str:
+        """Name of the column of the records that has the values; empty for a number, a truth and a sum."""
+        return "" if self.function is Function.TOTAL or self.origin is self else self.origin.name
+
+    @property
     def stored_columns(self) -> Iterator[Column]:
         """Columns of the records that the value reads."""
         for column in filter(None, (self.column, self.by)):
@@ -258,6 +263,11 @@ class Shifted(_Computed):
     def origin(self) -> Column:
         """Column of the records that has the values."""
         return self.base.origin
+
+    @property
+    def source_name(self) -> str:
+        """An empty name: a moved date is no value of a column."""
+        return ""
 
     @property
     def stored_columns(self) -> Iterator[Column]:

@@ -116,6 +116,11 @@ class Column:
         return self
 
     @property
+    def source_name(self) -> str:
+        """The name of the column of the records whose values these are; empty if values are computed, as by a sum."""
+        return self.name
+
+    @property
     def stored_columns(self) -> Iterator["Column"]:
         """The columns of the records that are read for a value."""
         yield self

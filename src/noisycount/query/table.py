@@ -266,7 +266,7 @@ def _names_value(name: str, part: GroupBy) -> bool:
 def _keys_of_part(part: GroupBy, listed: Iterable[object] | None, public: Public) -> tuple[Key, ...]:
     """Return the keys of one grouping, each once: the listed keys, else the keys that the column determines."""
     if listed is None:
-        known = part.known_keys or public_keys(part, public.get(part.column.origin.name))
+        known = part.known_keys or public_keys(part, public.get(part.column.source_name))
         if known is not None:
             return known
     if listed is None or isinstance(listed, str | bytes):
