@@ -280,7 +280,7 @@ def test_keywords_are_those_of_the_code() -> None:
     """The lists of keywords and functions are whole."""
     (line,) = re.findall(r"\*\*Keywords\*\*: (.*)\.", text(PAGE))
     assert [word.strip("`") for word in line.split(", ")] == sorted(KEYWORDS)
-    (line,) = re.findall(r"\*\*Functions\*\*: (.*), where", text(PAGE))
+    (line,) = re.findall(r"\*\*Functions\*\*: (.*), if", text(PAGE))
     assert [word.strip("`") for word in line.split(", ")] == sorted([*FUNCTIONS, *words.OF_PERSONS])
 
 
