@@ -21,6 +21,9 @@ _REFUSALS = """\
 A refusal is `application/problem+json` (RFC 9457) with four members: `type`, `title`, `status`, and `detail`, one line
 with the fault and the remedy. `type` is `urn:noisycount:` and one of these names:
 """
+_COMMANDS = {"RefineRequest": "refine", "RiskRequest": "risk"}
+"""Bodies whose members are described as options of a command, and that command."""
+
 _TYPES = {"string": "text"}
 _PLURALS = {"text": "texts", "number": "numbers"}
 
@@ -80,17 +83,27 @@ def _parameters(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _bodies(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a section for each body: its members with their types and meanings."""
+    """Yield a section for each body: its members with their types, and for a question also with their meanings."""
     yield "## Bodies\n"
     for name, schema in document["components"]["schemas"].items():
-        yield f"\n### {name}\n\n{schema['description']}\n\n"
-        for member, value in schema["properties"].items():
-            needed = ", required" if member in schema.get("required", []) else ""
-            default = value.get("default") or ""
-            text = value["description"] + (f" Default: `{json.dumps(default)}`." if default else "")
-            yield f"* `{member}` *{_type(value)}{needed}*: {text}\n"
+        yield f"\n### {name}\n\n{schema['description']}"
+        members = list(_members(schema))
+        if command := _COMMANDS.get(name):
+            listed = ", ".join(f"`{member}` *{type_}*" for member, type_, _ in members)
+            yield f" The options of [{command}](commands.md#{command}) explain these members:\n\n{listed}.\n"
+        else:
+            yield "\n\n" + "".join(f"* `{member}` *{type_}*: {text}\n" for member, type_, text in members)
         example = schema["example"] if "example" in schema else schema["examples"][-1]
         yield f"\n```json\n{json.dumps(example, ensure_ascii=False)}\n```\n"
+
+
+def _members(schema: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield each member of a body with its type and its meaning."""
+    for member, value in schema["properties"].items():
+        needed = ", required" if member in schema.get("required", []) else ""
+        default = value.get("default") or ""
+        text = value["description"] + (f" Default: `{json.dumps(default)}`." if default else "")
+        yield member, f"{_type(value)}{needed}", text
 
 
 def _type(schema: Mapping[str, Any]) -> str:
