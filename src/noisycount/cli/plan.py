@@ -69,9 +69,7 @@ def _parse_cells(texts: Sequence[str]) -> dict[str, int]:
     name="plan",
     epilog="\b\nExample:\n"
     "  noisycount plan --within 20% --at-most 0.5\n"
-    "  noisycount plan --within 20% --confidence 95% --guess 100\n"
     "  noisycount plan --error 15 --queries 10\n"
-    "  noisycount plan --epsilon 0.1 --guess 100\n"
     "  noisycount plan --cells town=16,sex=2 --margins all --epsilon 1 --delta 1e-6",
 )
 @options.value_option("--within", parse_within, "20%", "Set the accuracy as a share of the count or of --guess.")

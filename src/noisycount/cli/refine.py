@@ -105,13 +105,10 @@ def _parse_answers(context: click.Context, _: click.Parameter, texts: tuple[str,
     context_settings={"ignore_unknown_options": True},
     epilog="\b\nExample:\n"
     "  noisycount refine 107 --size 5912 --rate 1.7% --epsilon 0.15\n"
-    "  noisycount refine 98.2 110.9 --strata towns.csv --noise gaussian --scale 10\n"
     "  noisycount refine --size 1000 --rate 30%±2% --epsilon 0.5 \\\n"
     "      --answers towns.csv --column answer --out refined.parquet\n"
-    "  noisycount refine --key 3f9a1c --plot towns.svg\n"
     "  noisycount refine --table towns.csv --by county,town --column answer \\\n"
-    "      --total 29277 --epsilon 0.5 --out refined.csv\n"
-    "  noisycount refine --table census.parquet --geocode 50017 --query votingage",
+    "      --total 29277 --epsilon 0.5 --out refined.csv",
 )
 @click.argument("answers", nargs=-1, metavar="[ANSWER]...", callback=_parse_answers)
 @options.population_options

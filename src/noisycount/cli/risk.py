@@ -50,7 +50,6 @@ _KINDS = [*NOISE_KINDS, _NONE]
 @click.command(
     name="risk",
     epilog="\b\nExample:\n"
-    "  noisycount risk --size 1000 --rate 10% --noise laplace --scale 3\n"
     "  noisycount risk --size 1000 --rate 10% --price 0.15\n"
     "  noisycount risk --size 1000 --rate 10% --noise none --sample 100 --known 40\n"
     "  noisycount risk --ledger survey --rate 10%",
