@@ -68,6 +68,15 @@ def test_a_list_tells_what_an_owner_needs(run: Run) -> None:
     assert all(word in shown for word in (boss["id"], "boss", "owner", "all"))
 
 
+def test_an_officer_gets_a_key_for_no_data_set(run: Run) -> None:
+    """The table says so, and what the key is for."""
+    told = run("analysts", "add", "otto", "--role", "officer")
+    assert re.search(r"^data sets +none$", told.output, re.MULTILINE)
+    assert "anybody who has it can read as otto" in told.words
+    (key,) = run("analysts", "list", "--json").object["keys"]
+    assert (key["role"], key["datasets"]) == ("officer", [])
+
+
 def test_who_has_no_key_yet_is_told_how(run: Run) -> None:
     """An empty list is no error, and names the next step."""
     assert run("analysts", "list").output.startswith("no key has been issued yet: `noisycount analysts add")
@@ -97,7 +106,8 @@ def test_one_key_or_all_of_somebody_are_revoked(run: Run, by: str, left: int) ->
         (("a b", "--data-set", "survey"), "'a b': a name consists of letters, digits, - and _: choose"),
         (("a" * 201, "--data-set", "survey"), "NAME must be 1 to 200 printable characters"),
         (("ana", "--role", "owner", "--data-set", "survey"), "an owner sees every data set: leave"),
-        (("ana", "--role", "boss"), "'boss' is not one of 'owner', 'analyst'"),
+        (("otto", "--role", "officer", "--data-set", "survey"), "an officer may query no data set: leave"),
+        (("ana", "--role", "boss"), "'boss' is not one of 'owner', 'analyst', 'officer'"),
         (("ana", "--data-set", "survey", "--expires", "0d"), "such as 12h, 90d or 6w, or never"),
         (("ana", "--data-set", "survey", "--expires", "9999w"), "up to ten years"),
         (("ana", "--data-set", "survey", "--expires", "90"), "or never, got '90'"),

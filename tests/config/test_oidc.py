@@ -50,7 +50,7 @@ def test_keys_are_a_file_or_an_address(tmp_path: Path) -> None:
         ("audience", 'algorithms = ["HS256"]\naudience', "'HS256' is no algorithm with a public"),
         ("audience", 'algorithms = ["none"]\naudience', "'none' is no algorithm with a public key"),
         ("audience", 'secret = "x"\naudience', "secret: unknown key"),
-        ("subject", 'role = "boss"\nsubject', 'must be "owner" or "analyst"'),
+        ("subject", 'role = "boss"\nsubject', 'must be "owner", "analyst" or "officer"'),
         ('subject = "2482"', "", "subject: is missing"),
         ("datasets", 'colour = "red"\ndatasets', "colour: unknown key"),
         ("[server.oidc.analysts.ana]", '[server.oidc.analysts."a b"]', "a name consists of letters"),

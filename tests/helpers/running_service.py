@@ -105,4 +105,5 @@ def _of_owner(folder: Path) -> dict[str, str]:
 
 
 OWNER = User("olga", Role.OWNER, None)
+OFFICER = User("otto", Role.OFFICER, frozenset())
 ANALYST = User("ana", Role.ANALYST, frozenset({"survey"}))

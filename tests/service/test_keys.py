@@ -41,8 +41,17 @@ def test_a_key_opens_what_it_was_issued_for(ring: Keyring) -> None:
     holders = [ring.holder(each.text) for each in (key, other)]
     ana, boss = (holder.user for holder in holders if holder is not None)
     assert (ana.name, ana.role, ana.grants) == ("ana", Role.ANALYST, {"survey", "visits"})
-    assert (boss.name, boss.is_owner, boss.may_see("anything")) == ("boss", True, True)
+    assert (boss.name, boss.reads_all, boss.may_see("anything")) == ("boss", True, True)
     assert key.text != other.text
+
+
+@pytest.mark.parametrize("datasets", [(), None, ("survey",)])
+def test_an_officer_reads_all_and_asks_nothing(ring: Keyring, datasets: tuple[str, ...] | None) -> None:
+    """The role decides, whatever data sets the key has; also after it is read again."""
+    key, _ = ring.issue("otto", Role.OFFICER, datasets)
+    holder = Keyring(ring.folder, ring.now).holder(key.text)
+    assert holder is not None
+    assert (holder.user.reads_all, holder.user.may_ask, holder.user.may_see("survey")) == (True, False, False)
 
 
 def test_a_key_has_256_random_bits(ring: Keyring) -> None:

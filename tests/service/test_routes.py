@@ -41,8 +41,8 @@ class Rule(Enum):
     ANYBODY = auto()
     KNOWN = auto()  # every known user, the same for all
     GRANTED = auto()  # whoever may see the data set in its path
-    OWN = auto()  # the user who asked for the release in its path, and owners
-    OWNERS = auto()
+    OWN = auto()  # the user who asked for the release in its path, owners and officers
+    READERS = auto()  # owners and officers
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +83,8 @@ ROWS = {
     "GET /explore/data": Row(Rule.KNOWN, query="?chart=posterior"),
     "GET /ledger": Row(Rule.KNOWN),
     "GET /ledger/export": Row(Rule.KNOWN),
-    "GET /report": Row(Rule.OWNERS),
-    "GET /report/file": Row(Rule.OWNERS),
+    "GET /report": Row(Rule.READERS),
+    "GET /report/file": Row(Rule.READERS),
     "GET /v1/datasets": Row(Rule.KNOWN),
     "GET /v1/datasets/{name}": Row(Rule.GRANTED),
     "POST /v1/datasets/{name}/plan": Row(Rule.GRANTED, QUESTION),
@@ -98,7 +98,7 @@ ROWS = {
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """A service of two data sets, with analysts who may see one each, and an owner."""
+    """A service of two data sets, with analysts who may see one each, an owner and an officer."""
 
     application: FastAPI
     keys: Mapping[str, Key]
@@ -134,6 +134,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     grants = {"ana": "survey", "zebulon": "payroll", "cydonia": "survey", "ana of payroll": "payroll"}
     keys = {who: ring.issue(who.split()[0], Role.ANALYST, [dataset])[0] for who, dataset in grants.items()}
     keys["olga"] = ring.issue("olga", Role.OWNER, None)[0]
+    keys["otto"] = ring.issue("otto", Role.OFFICER, ())[0]
     with serving(configuration) as state:
         found = Desk(application(state), keys)
         for who, (dataset, question) in ASKED.items():
@@ -186,7 +187,7 @@ def of_rule(*rules: Rule) -> list[str]:
     return [name for name, row in ROWS.items() if row.rule in rules]
 
 
-PROTECTED = of_rule(Rule.KNOWN, Rule.GRANTED, Rule.OWN, Rule.OWNERS)
+PROTECTED = of_rule(Rule.KNOWN, Rule.GRANTED, Rule.OWN, Rule.READERS)
 ANSWERING = of_rule(Rule.KNOWN, Rule.GRANTED)
 ASKING = [name for name in of_rule(Rule.GRANTED) if ROWS[name].body is not None]
 FILTERS = [("dataset", "payroll", ABSENT), ("analyst", "zebulon", "zabulon")]
@@ -265,10 +266,40 @@ def test_no_question_tells_another_data_set(desk: Desk, name: str, question: dic
     assert told(other) == told(absent)
 
 
+@pytest.mark.parametrize("name", of_rule(Rule.GRANTED))
+def test_an_officer_asks_nothing(desk: Desk, name: str) -> None:
+    """Every data set is as one that is not there, by a key and by a session, and the ledger stays as it is."""
+    client, csrf = desk.browser("otto")
+    before = desk.client("otto").get("/ledger/export").text
+    for there, absent in (
+        (ask(desk, "otto", name, "survey"), ask(desk, "otto", name, ABSENT)),
+        (send(client, name, "survey", csrf=csrf), send(client, name, ABSENT, csrf=csrf)),
+    ):
+        assert there.status_code in {404, 422}  # a form is no JSON
+        assert told(there)[0] == told(absent)[0]
+        assert there.content.replace(b"survey", b"...") == absent.content.replace(ABSENT.encode(), b"...")
+    assert ask(desk, "otto", name).status_code == 404
+    assert desk.client("otto").get("/ledger/export").text == before
+
+
+@pytest.mark.parametrize("name", of_rule(Rule.KNOWN))
+def test_an_officer_uses_what_every_user_may(desk: Desk, name: str) -> None:
+    """The list of data sets is empty, and the page of questions leads to the ledger."""
+    reply = ask(desk, "otto", name)
+    if name == "POST /logout":
+        assert reply.status_code == ask(desk, "ana", name).status_code
+    else:
+        assert reply.status_code < 400
+    if name == "GET /v1/datasets":
+        assert reply.json() == {"datasets": []}
+    if name == "GET /ask":
+        assert (reply.status_code, reply.headers["location"]) == (303, "/ledger")
+
+
 @pytest.mark.parametrize("name", of_rule(Rule.OWN))
 def test_an_answer_is_its_askers(desk: Desk, name: str) -> None:
     """To others, also of the same data set, and to who may no more ask of it, it is as one that was never given."""
-    for who, release in (("ana", "ana:survey"), ("olga", "zebulon:payroll")):
+    for who, release in (("ana", "ana:survey"), ("olga", "zebulon:payroll"), ("otto", "zebulon:payroll")):
         assert ask(desk, who, name, release).status_code == 200
     for who, release in (("ana", "zebulon:payroll"), ("ana", "cydonia:survey"), ("ana of payroll", "ana:survey")):
         other, absent = (ask(desk, who, name, each) for each in (release, f"zebulon:{ABSENT}"))
@@ -276,14 +307,15 @@ def test_an_answer_is_its_askers(desk: Desk, name: str) -> None:
         assert told(other) == told(absent)
 
 
-@pytest.mark.parametrize("name", of_rule(Rule.OWNERS))
-def test_what_is_an_owners_is_refused_to_analysts(desk: Desk, name: str) -> None:
+@pytest.mark.parametrize("name", of_rule(Rule.READERS))
+def test_what_owners_and_officers_read_is_refused_to_analysts(desk: Desk, name: str) -> None:
     """With 403, by a key and by a session, and they are told whom to ask."""
     refused = ask(desk, "ana", name)
     assert problem(refused) == (403, "forbidden")
     client, csrf = desk.browser("ana")
     assert send(client, name, "survey", csrf=csrf).status_code == 403
     assert ask(desk, "olga", name).status_code < 400
+    assert ask(desk, "otto", name).status_code < 400
 
 
 @pytest.mark.parametrize("name", [each for each in PROTECTED if each.startswith("GET")])
@@ -310,10 +342,10 @@ def test_no_filter_tells_of_others(desk: Desk, path: str, filter_: str, there: s
 
 @pytest.mark.parametrize("path", ["/ledger", "/ledger/export", "/ledger/export?form=json"])
 def test_the_ledger_of_an_analyst_is_what_they_asked_and_may_see(desk: Desk, path: str) -> None:
-    """Their own entries, but for data sets that were taken from them; an owner reads all."""
-    readers = [desk.client(who).get(path).text for who in ("ana", "ana of payroll", "olga")]
+    """Their own entries, but for data sets that were taken from them; an owner and an officer read all."""
+    readers = [desk.client(who).get(path).text for who in ("ana", "ana of payroll", "olga", "otto")]
     shown = [[number for number in range(1, 4) if f"1917000{number}" in text] for text in readers]
-    assert shown == [[1], [], [1, 2, 3]]
+    assert shown == [[1], [], [1, 2, 3], [1, 2, 3]]
 
 
 @pytest.mark.parametrize("name", POSTS)

@@ -165,7 +165,8 @@ def analysts() -> None:
     type=click.Choice([role.value for role in Role]),
     default=Role.ANALYST.value,
     show_default=True,
-    help="Set the role. An owner sees every data set, the whole ledger and the report.",
+    help="Set the role. An owner queries every data set, and reads the whole ledger and the report. An officer only "
+    "reads these two.",
 )
 @options.value_option(
     "--data-set datasets",
@@ -209,8 +210,9 @@ def add(  # noqa: PLR0913 - its options
             ("expires", expires),
         ]
     )
+    act = "ask" if Role(role) is not Role.OFFICER else "read"
     print_text(
-        f"The key is shown this once. Give it to {name} alone, by a safe way: anybody who has it can ask "
+        f"The key is shown this once. Give it to {name} alone, by a safe way: anybody who has it can {act} "
         f"as {name}. `noisycount analysts revoke {issued_key.id}` ends it at once."
     )
 
@@ -274,7 +276,7 @@ def _key_json(key: IssuedKey, now: datetime) -> dict[str, Any]:
 
 
 def _datasets_text(key: IssuedKey) -> str:
-    return "all" if key.datasets is None else ", ".join(key.datasets)
+    return "all" if key.datasets is None else ", ".join(key.datasets) or "none"
 
 
 def _state_text(key: IssuedKey, now: datetime) -> str:

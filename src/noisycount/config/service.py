@@ -20,19 +20,19 @@ from noisycount.release.reply_tick import LONGEST, SHORTEST, ReplyTick
 ALGORITHMS = (*("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"), *("ES256", "ES384", "ES512", "Ed25519"))
 
 _DEFAULT_ALGORITHMS = ("RS256", "PS256", "ES256", "Ed25519")
-_ROLES = ("owner", "analyst")
+_ROLES = ("owner", "analyst", "officer")
 _KEYS = ("issuer", "audience", "keys", "algorithms", "claim", "analysts")
 _ANALYST_KEYS = ("subject", "role", "datasets")
 
 
 @frozen
 class OidcAnalyst:
-    """The analyst or owner that tokens with a certain subject stand for."""
+    """The analyst, owner or officer that tokens with a certain subject stand for."""
 
     name: str  # name of the analyst
     subject: str  # value of the configured claim in their tokens
-    role: str = "analyst"  # `owner` or `analyst`
-    datasets: tuple[str, ...] = ()  # data sets that an analyst may query; an owner may query all
+    role: str = "analyst"  # `owner`, `analyst` or `officer`
+    datasets: tuple[str, ...] = ()  # data sets that an analyst may query; an owner may query all, an officer none
 
 
 @frozen
@@ -127,7 +127,7 @@ def _read_analyst(name: str, table: TomlTable) -> OidcAnalyst:
         raise ConfigError(f"{table.path}: [{table.name}]: a name consists of letters, digits, - and _: rename it")
     role = table.text("role") or "analyst"
     if role not in _ROLES:
-        raise table.refusal("role", 'must be "owner" or "analyst"')
+        raise table.refusal("role", 'must be "owner", "analyst" or "officer"')
     return OidcAnalyst(name, _require_text(table, "subject"), role, table.texts("datasets") or ())
 
 

@@ -327,9 +327,9 @@ async def user_of(request: Request) -> User:
     return user
 
 
-async def owner_of(user: Annotated[User, Depends(user_of)]) -> User:
-    """Return the user of a request if that is an owner. Raise ForbiddenError if not."""
-    if not user.is_owner:
+async def reader_of(user: Annotated[User, Depends(user_of)]) -> User:
+    """Return the user of a request if that is an owner or an officer. Raise ForbiddenError if not."""
+    if not user.reads_all:
         raise ForbiddenError
     return user
 

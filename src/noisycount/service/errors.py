@@ -119,9 +119,9 @@ class UncheckedError(ServiceError):
 
 
 class ForbiddenError(ServiceError):
-    """A request of an analyst for something that only owners may see."""
+    """A request of an analyst for something that only owners and officers may see."""
 
-    sentence = "only an owner may see this: ask an owner, or log in with an owner's key"
+    sentence = "only an owner or an officer may see this: ask an owner, or log in with a key of that role"
 
 
 class ForgedError(ServiceError):
@@ -174,7 +174,7 @@ PROBLEMS: Mapping[type[Exception], Problem] = {  # each class before its parents
         "the file of keys, or the keys of the issuer, cannot be read",
         again=True,
     ),
-    ForbiddenError: Problem("forbidden", 403, "For owners only"),
+    ForbiddenError: Problem("forbidden", 403, "For owners and officers only"),
     ForgedError: Problem("forged", 403, "Not a form of this session"),
     UnknownError: Problem(
         "unknown", 404, "No such data set", "the data set does not exist, or your key does not include it"

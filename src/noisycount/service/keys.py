@@ -70,6 +70,7 @@ class Role(StrEnum):
 
     OWNER = "owner"
     ANALYST = "analyst"
+    OFFICER = "officer"
 
 
 @frozen
@@ -77,17 +78,23 @@ class User:
     """A user whose key or token was checked."""
 
     name: str  # the analyst in the ledger
-    role: Role  # an owner may see every data set, the whole ledger and the report
-    grants: frozenset[str] | None  # names of the data sets that an analyst may see; None: all
+    role: Role  # an owner may query every data set; an owner and an officer may read the whole ledger and the report
+    grants: frozenset[str] | None  # names of the data sets that an analyst may query; None: all
 
     @property
-    def is_owner(self) -> bool:
-        """True if the user may see the whole ledger and the report."""
-        return self.role is Role.OWNER
+    def reads_all(self) -> bool:
+        """True if the user may read all answers, the whole ledger and the report: an owner or an officer."""
+        return self.role is not Role.ANALYST
+
+    @property
+    def may_ask(self) -> bool:
+        """True if the user may ask questions: everybody except an officer."""
+        return self.role is not Role.OFFICER
 
     def may_see(self, dataset_name: str) -> bool:
-        """Return True if the user may see a data set."""
-        return self.is_owner or self.grants is None or dataset_name in self.grants
+        """Return True if the user may query a data set."""
+        is_granted = self.role is Role.OWNER or self.grants is None or dataset_name in self.grants
+        return self.may_ask and is_granted
 
 
 class KeyState(StrEnum):
@@ -105,7 +112,7 @@ class IssuedKey:
     id: str  # public part of the key
     name: str  # the analyst who holds it
     role: Role
-    datasets: tuple[str, ...] | None  # names of the data sets that the analyst may use; None: all
+    datasets: tuple[str, ...] | None  # names of the data sets that the holder may query; None: all
     digest: bytes = field(repr=False)  # keyed hash of the key
     made: datetime  # time of issue
     expires: datetime | None = None  # end of validity; None: never
@@ -361,13 +368,12 @@ def check_analyst(name: str, configuration: Config) -> None:
 
 
 def granted_datasets(role: Role, datasets: Sequence[str], configuration: Config) -> tuple[str, ...] | None:
-    """Return the data sets of a key, or None for an owner, who may use all."""
-    if role is Role.OWNER:
+    """Return the data sets of a key: None for an owner, who may query all; none for an officer, who asks nothing."""
+    if role is not Role.ANALYST:
+        reach = "an owner sees every data set" if role is Role.OWNER else "an officer may query no data set"
         if datasets:
-            raise ConfigError(
-                f"--data-set {datasets[0]!r}: an owner sees every data set: leave --data-set out, or add --role analyst"
-            )
-        return None
+            raise ConfigError(f"--data-set {datasets[0]!r}: {reach}: leave --data-set out, or add --role analyst")
+        return None if role is Role.OWNER else ()
     if not datasets:
         names = ", ".join(configuration.datasets) or "none yet: describe one in noisycount.toml"
         raise ConfigError(f"--data-set is missing: name each data set that the key may use; configured: {names}")

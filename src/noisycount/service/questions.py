@@ -126,7 +126,7 @@ def asker_of_name(name: str) -> str:
 
 def visible_keys(keys: Sequence[str], user: User) -> tuple[str, ...]:
     """Return the keys of the answers that an answer tops up. Keys of other users are shown only to owners."""
-    return tuple(key if user.is_owner or asker_of_name(key) == user.name else "of another analyst" for key in keys)
+    return tuple(key if user.reads_all or asker_of_name(key) == user.name else "of another analyst" for key in keys)
 
 
 @frozen
@@ -206,7 +206,7 @@ def stored_reply(name: str, user: User, state: ServiceState) -> bytes:
         entry = replace(entry, replaces=visible_keys(entry.replaces, user))
         members: dict[str, Any] = {"dataset": redacted_name(dataset), **entry_json(entry)}
         content = json.dumps(members, ensure_ascii=False).encode()
-    if not user.is_owner and not (asker == user.name and user.may_see(dataset)):
+    if not user.reads_all and not (asker == user.name and user.may_see(dataset)):
         raise UnknownReleaseError
     return content
 

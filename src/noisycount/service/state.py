@@ -253,7 +253,7 @@ class ServiceState:
     def analyst(self, user: User) -> Analyst:
         """Return the analyst of a user for the ledger, with the budget that the owner configured."""
         analyst = self.configuration.analysts.get(user.name, Analyst(user.name))
-        return replace(analyst, sees_all=user.is_owner)
+        return replace(analyst, sees_all=user.reads_all)
 
     def datasets(self, user: User) -> list[DatasetConfig]:
         """Return the data sets that a user may see."""

@@ -241,6 +241,7 @@ def test_a_token_of_any_length_is_refused_soon(tokens: Tokens) -> None:
         ('["survey"]', '["surve"]', "'surve' is not configured: did you mean survey?"),
         ('datasets = ["survey"]', "", "--data-set is missing"),
         ('role = "owner"', 'role = "owner"\ndatasets = ["survey"]', "an owner sees every data set"),
+        ('role = "owner"', 'role = "officer"\ndatasets = ["survey"]', "an officer may query no data set"),
     ],
 )
 def test_who_may_come_is_checked_at_the_start(tmp_path: Path, old: str, new: str, told: str) -> None:

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.helpers.browser import chromium
-from tests.helpers.running_service import ANALYST, OWNER, SURVEY, Service, configured, served
+from tests.helpers.running_service import ANALYST, OFFICER, OWNER, SURVEY, Service, configured, served
 
 __all__ = ["chromium", "service"]
 
@@ -23,5 +23,5 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("service")
     configuration = configured(folder, f"{SURVEY}{MORE}")
     folder.joinpath("payroll.csv").write_text("person,pay\n1,10\n2,20\n", encoding="utf-8")
-    with served(configuration, OWNER, ANALYST) as running:
+    with served(configuration, OWNER, ANALYST, OFFICER) as running:
         yield running

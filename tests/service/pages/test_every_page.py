@@ -59,6 +59,24 @@ def test_every_page_is_accessible(chromium: Browser, service: Service, width: in
 
 
 @pytest.mark.thorough
+def test_an_officer_comes_to_the_ledger_and_the_report(chromium: Browser, service: Service) -> None:
+    """The login leads to the ledger, whose check and report are there; no page leads to a question."""
+    with window(chromium, service.url, NARROW) as opened:
+        opened.log_in(service.keys["otto"])
+        assert opened.page.get_by_role("heading", name="Ledger").count() == 1
+        opened.page.get_by_text("Is the ledger as it was written?").click()
+        opened.page.get_by_role("link", name="Check every row now").click()
+        opened.page.get_by_text("not compared with a head").or_(
+            opened.page.get_by_text("nothing was verified")
+        ).wait_for()
+        assert opened.page.locator('a[href^="/ask"]').count() == 0
+        opened.page.get_by_role("link", name="Report", exact=True).click()
+        assert opened.page.get_by_role("heading", name="Report on private counts").count() == 1
+        assert opened.page.locator('a[href^="/ask"]').count() == 0
+        assert opened.violations() == []
+
+
+@pytest.mark.thorough
 def test_every_page_is_there_without_scripts(chromium: Browser, service: Service) -> None:
     """Each has a heading, and the way to all others."""
     with window(chromium, service.url, NARROW, scripts=False) as opened:

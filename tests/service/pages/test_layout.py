@@ -7,6 +7,7 @@ from noisycount.service.keys import Role, User
 from noisycount.service.pages.layout import PAGE_HEADERS, navigation, page, sentence, static_address, static_file
 
 OWNER = User("olga", Role.OWNER, None)
+OFFICER = User("otto", Role.OFFICER, frozenset())
 ANA = User("<b>ana</b>", Role.ANALYST, frozenset())
 
 
@@ -19,9 +20,10 @@ def shown(user: User | None, path: str = "/ask") -> str:
 
 
 def test_ways_are_those_of_the_role() -> None:
-    """Nobody unknown is led anywhere, and the report is an owner's."""
-    names = [[name for name, _ in navigation(user)] for user in (None, ANA, OWNER)]
-    assert names == [[], ["Ask", "Explore", "Ledger"], ["Ask", "Explore", "Ledger", "Report"]]
+    """Nobody unknown is led anywhere; owners and officers read the report, and officers ask nothing."""
+    names = [[name for name, _ in navigation(user)] for user in (None, ANA, OWNER, OFFICER)]
+    asking = ["Ask", "Explore", "Ledger"]
+    assert names == [[], asking, [*asking, "Report"], ["Explore", "Ledger", "Report"]]
 
 
 def test_place_is_marked() -> None:

@@ -55,7 +55,12 @@ def first_page() -> Response:
 
 @router.get("/ask")
 def ask_list(request: Request, user: LimitedUser, state: State, find: str = "") -> Response:
-    """List the data sets of a user with their budgets, or redirect to the only one. No data set is opened."""
+    """List the data sets of a user with their budgets, or redirect to the only one. No data set is opened.
+
+    Redirect an officer, who asks no questions, to the ledger.
+    """
+    if not user.may_ask:
+        return redirect("/ledger")
     datasets = state.datasets(user)
     if len(datasets) == 1:
         return redirect(f"/ask/{quote(datasets[0].name, safe='')}")

@@ -120,8 +120,9 @@ def navigation(user: User | None) -> list[tuple[str, str]]:
     """Return the pages of the navigation with their paths; none without a user."""
     if user is None:
         return []
-    pages = [("Ask", "/ask"), ("Explore", "/explore"), ("Ledger", "/ledger")]
-    return [*pages, ("Report", "/report")] if user.is_owner else pages
+    asking = [("Ask", "/ask")] if user.may_ask else []
+    reading = [("Report", "/report")] if user.reads_all else []
+    return [*asking, ("Explore", "/explore"), ("Ledger", "/ledger"), *reading]
 
 
 def page(request: Request, template: str, user: User | None, *, status: int = 200, **values: object) -> HTMLResponse:
@@ -249,7 +250,7 @@ def draft_address(request: Request, refusal: str = "") -> str | None:
 def _refusal(request: Request, problem: JSONResponse) -> Response:
     members = json.loads(bytes(problem.body))
     if members["type"].endswith(":route"):
-        members |= {"title": "No such page", "detail": "There is no page at this address. The first page is Ask."}
+        members |= {"title": "No such page", "detail": "There is no page at this address."}
     response = page(
         request,
         "refused.html",

@@ -1,4 +1,4 @@
-"""Pages of the ledger and of the report for owners, and both as files.
+"""Pages of the ledger and of the report for owners and officers, and both as files.
 
 `Filters` reads the form of the page, `LedgerPage` holds its content.
 """
@@ -21,7 +21,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.ledger import Selected, Selection
 from noisycount.release.stored_question import StoredQuestion
-from noisycount.service.auth import LimitedUser, owner_of
+from noisycount.service.auth import LimitedUser, reader_of
 from noisycount.service.keys import User
 from noisycount.service.pages.layout import download, page
 from noisycount.service.questions import visible_keys
@@ -133,22 +133,22 @@ class LedgerPage:
         selected = state.ledger.select(_selection(state, user, filters), filters.first, AT_ONCE)
         names = (
             [*_configured_datasets(state), *selected.datasets]
-            if user.is_owner
+            if user.reads_all
             else sorted(_visible_datasets(state, user))
         )
         known_head = state.configuration.known_head
         verification = state.ledger.verify(known_head) if checks else None
-        user_accounts = _analyst_accounts(state, selected) if user.is_owner else [_own_account(state, user)]
+        user_accounts = _analyst_accounts(state, selected) if user.reads_all else [_own_account(state, user)]
         return cls(
             rows=list(map(_row, _newest_first(selected, user))),
             total=selected.total,
             datasets=tuple(dict.fromkeys(map(redacted_name, names))),
-            analysts=tuple(selected.analysts) if user.is_owner else (),
+            analysts=tuple(selected.analysts) if user.reads_all else (),
             accounts=[
                 dict(zip(ACCOUNT, account_cells(each), strict=True))
                 for each in (*_dataset_accounts(state, selected, dict.fromkeys(names)), *user_accounts)
             ],
-            head=str(selected.head) if user.is_owner else "",
+            head=str(selected.head) if user.reads_all else "",
             verified="" if verification is None else verified_words(verification, known_head),
             kind="note" if verification is None else notice_kind(verification, known_head),
         )
@@ -158,11 +158,11 @@ def _newest_first(selected: Selected, user: User) -> list[StoredQuestion]:
     """Return the questions of entries, newest first. Only owners see repeats and keys of other analysts."""
     entries = reversed(selected.entries)
     visible_entries = (replace(each, repeats=(), replaces=visible_keys(each.replaces, user)) for each in entries)
-    return list(reversed(questions_of(entries if user.is_owner else visible_entries)))
+    return list(reversed(questions_of(entries if user.reads_all else visible_entries)))
 
 
 def _selection(state: ServiceState, user: User, filters: Filters) -> Selection:
-    if user.is_owner:
+    if user.reads_all:
         charged_datasets = state.ledger.select(Selection(frozenset()), 0, 0).datasets
         return filters.selection([*_configured_datasets(state), *charged_datasets], None, None)
     visible = _visible_datasets(state, user)
@@ -207,15 +207,15 @@ _NO_ENTRIES = LedgerPage([], 0, (), (), [])
 def ledger_page(request: Request, user: LimitedUser, state: State) -> Response:
     """Return the page of the ledger: entries with questions, prices, purposes and times, and the remaining budgets."""
     filters = Filters.from_parameters(request.query_params)
-    checks = user.is_owner and "check" in request.query_params
+    checks = user.reads_all and "check" in request.query_params
     fault = ""
     try:
         ledger = _reply_to(state, user, partial(LedgerPage.for_user, state, user, filters, checks=checks))
     except LedgerError as error:
-        if not user.is_owner:
+        if not user.reads_all:
             raise
         ledger, fault = _NO_ENTRIES, str(error)
-    columns = [name for name in _COLUMNS if user.is_owner or name != "who asked"]
+    columns = [name for name in _COLUMNS if user.reads_all or name != "who asked"]
     values: dict[str, Any] = {
         "shown": ledger,
         "filters": filters,
@@ -244,10 +244,10 @@ def export(request: Request, user: LimitedUser, state: State, form: Literal["csv
 
 def _reply_to(state: ServiceState, user: User, work: Callable[[], Result]) -> Result:
     """Do some work that reads no record, and return its result. Work for an analyst has a deadline."""
-    return work() if user.is_owner else state.reply(work)
+    return work() if user.reads_all else state.reply(work)
 
 
-Owner = Annotated[User, Depends(owner_of)]
+Owner = Annotated[User, Depends(reader_of)]
 
 
 @router.get("/report")
