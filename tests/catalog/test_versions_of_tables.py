@@ -11,7 +11,10 @@ import pytest
 
 import noisycount as nc
 from noisycount.errors import ConfigError, NoisyCountError, SourceError
+from noisycount.query.schema import Kind
 from tests.helpers.commands import Run
+from tests.helpers.postgresql import Server
+from tests.helpers.server_tables import table_of
 from tests.helpers.workbooks import write_workbook
 
 WHERE = "any(visits.cost >= 10) or any(notes.word = 'fall')"
@@ -132,6 +135,38 @@ def test_a_data_set_of_one_source_keeps_its_content_as_a_table(clinic: Path, run
     assert paid() == (3, 50)
     refusal = run("count", "copy.csv", "--unit", "patient", "--epsilon", "1")
     assert (refusal.status != 0, "clinic" in refusal.errors) == (True, True)
+
+
+@pytest.mark.thorough
+def test_an_edition_of_a_table_is_never_set_back(here: Path, postgresql: Server) -> None:
+    """Under editions a higher price costs the difference; records may have changed since an earlier edition."""
+    kinds = {"patient": Kind.TEXT, "cost": Kind.INTEGER}
+    places = [table_of(postgresql, [{"patient": "a", "cost": 20}], kinds) for _ in range(2)]
+
+    def configure(*editions: str) -> None:
+        tables = (
+            f'{name} = {{ source = "{place.url}#{place.table}"{edition} }}\n'
+            for name, place, edition in zip(("visits", "stays"), places, editions, strict=True)
+        )
+        text = f"{HEAD}[datasets.clinic.tables]\n{''.join(tables)}"
+        (here / "noisycount.toml").write_text(text, encoding="utf-8")
+
+    where = "any(visits.cost = 20) and any(stays)"
+    first, second, none = ', edition = "1"', ', edition = "2"', ""
+    configure(first, first)
+    assert paid(where) == (1, 50)
+    with nc.open_desk("clinic") as earlier:
+        configure(first, second)
+        assert paid(where, 60) == (1, 60)
+        assert paid(where, 70) == (1, 10)
+        with pytest.raises(ConfigError, match="edition 'visits 1, stays 1' was followed by another"):
+            earlier.release(where, epsilon=70)
+    configure(first, none)
+    assert [paid(where, price) for price in (50, 60)] == [(1, 50), (1, 60)]
+    for editions in ((first, first), (first, second)):
+        configure(*editions)
+        with pytest.raises(ConfigError, match="was followed by another"):
+            paid(where, 80)
 
 
 @pytest.mark.thorough

@@ -74,6 +74,7 @@ class TableGroupSource(LazySource):
         private = {table.name for table in self.group.private_tables}
         former = {} if self.former is None else self.former.parts
         dropped = [part for name, part in former.items() if name not in private]
+        editions = [f"{name} {record.edition}" for name, record in records.items() if record.edition is not None]
         return DatasetRecord(
             unit=unit,
             columns=columns,
@@ -81,6 +82,7 @@ class TableGroupSource(LazySource):
             others=others,
             earlier=tuple(dict.fromkeys(digest for part in dropped for digest in (*part.earlier, part.content))),
             relations=tuple(dict.fromkeys(relation for part in dropped for relation in part.relations)),
+            edition=", ".join(editions) if editions and self.has_exact_version else None,
             parts={name: record for name, record in records.items() if name in private},
             lookups={name: record for name, record in records.items() if name not in private},
         )
@@ -107,6 +109,11 @@ class TableGroupSource(LazySource):
     def has_exact_version(self) -> bool:
         """True if the version of every table names exactly its records."""
         return all(source.has_exact_version for source in self.sources.values())
+
+    @property
+    def edition(self) -> str | None:
+        """Editions of all tables on servers; None if there are none, or if a table has none; see ``Source.edition``."""
+        return self.record.edition
 
     def prepare(self, columns: Collection[str] | None = None) -> None:
         """Open the tables, and raise an error for unreadable or unexpected values. Damaged copies are made again."""
