@@ -76,6 +76,17 @@ def test_tables_have_their_units_and_links(tmp_path: Path) -> None:
             HEAD + BLOCK + PATIENTS + 'labs = { source = "postgresql://host/clinic#labs" }\n',
             "not where table 'patients' is, and one engine counts all tables",
         ),
+        *(
+            (
+                f'{HEAD}{BLOCK}a = {{ source = "postgresql://ana@host/clinic#a" }}\nb = {{ source = "{other}#b" }}\n',
+                "not where table 'a' is.*write the same address before the # for all of them",
+            )
+            for other in (
+                "postgresql://ana@host/others",
+                "postgresql://ben@host/clinic",
+                "postgresql://ana@elsewhere/clinic",
+            )
+        ),
         (HEAD + BLOCK + 'n = { source = "a.csv", budget = "2" }\n', "unknown key"),
     ],
 )

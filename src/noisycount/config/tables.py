@@ -125,16 +125,17 @@ def _require_links(tables: Iterable[GroupTable], blocks: dict[str, TomlTable]) -
 
 
 def _require_one_engine(tables: Iterable[GroupTable], blocks: dict[str, TomlTable]) -> None:
-    """Raise ConfigError if no engine can count all tables together."""
-    engines: dict[tuple[str, ...] | None, str] = {}
+    """Raise ConfigError if no engine can count all tables together: one connection to a server reads all of them."""
+    engines: dict[str | None, str] = {}
     for table in tables:
         place = table.place.place if isinstance(table.place, ServedTable) else None
-        engine = place.canonical[:3] if isinstance(place, ServerPlace) else None
-        engines.setdefault(engine, table.name)
+        engines.setdefault(place.url if isinstance(place, ServerPlace) else None, table.name)
     if len(engines) > 1:
         one, other = [*engines.values()][:2]
+        remedy = "export tables of a server as Parquet files, or load all tables into one server"
+        if None not in engines:
+            remedy = "write the same address before the # for all of them, with one account and one database"
         raise blocks[other].refusal(
             "source",
-            f"is not where table {one!r} is, and one engine counts all tables of a data set: export tables of a server "
-            "as Parquet files, or load all tables into one server",
+            f"is not where table {one!r} is, and one engine counts all tables of a data set: {remedy}",
         )
