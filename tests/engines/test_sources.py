@@ -1,4 +1,7 @@
-"""The contract of every source, and the agreement of each with the reference."""
+"""The contract of every source, and the agreement of each with the reference.
+
+Tests of `engines/counting.py`, by which all engines count.
+"""
 
 import math
 import struct

@@ -156,8 +156,7 @@ class TableGroupSource(LazySource):
         source = self._compared_source()
         if not isinstance(source, TablesSource):
             raise TypeError(f"{self.shown} needs several open tables, got a {type(source).__name__}")
-        counting = source.counting
-        return check_tables(self.group.facts, self.group.persons, counting.count, counting.read_row)
+        return check_tables(self.group.facts, self.group.persons, source.counting)
 
     def _require_same(self) -> None:
         for source in self.sources.values():

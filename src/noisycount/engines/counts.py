@@ -66,27 +66,21 @@ def _count_without_unit(unit: Expression) -> Expression:
 
 
 def values_statement(
-    columns: Sequence[Column], unit: Column | None, records: expressions.StatementRecords
+    columns: Sequence[Column], person: expressions.Person | None, records: expressions.StatementRecords
 ) -> sa.Select[Any]:
     """Return the statement that counts records, the values of each column, NaN in each column of reals, and persons.
 
     Args:
         columns: The columns whose values are counted.
-        unit: The column that names persons, if the records have no person. None: 0 persons are counted.
+        person: The person of a record. None: 0 persons are counted.
         records: The records.
     """
-    unit_value = None if unit is None else records.value(unit)
-    person = unit_value if records.person is None else records.person.value
-    persons = whole(0) if person is None else sa.func.count(sa.distinct(person))
+    persons = whole(0) if person is None else sa.func.count(sa.distinct(person.value))
     values = [sa.func.count(records.value(each)) for each in columns]
-    counts: list[Expression] = [sa.func.count(), *values, *nan_counts(columns, records), persons]
-    return records.read(sa.select(*counts), [])
-
-
-def nan_counts(columns: Iterable[Column], records: expressions.StatementRecords) -> list[Expression]:
-    """Return the expressions that count NaN in each column of reals."""
     reals = [records.value(each) for each in columns if each.kind is Kind.REAL]
-    return [sa.func.count(sa.case((expressions.is_nan(value), whole(1)))) for value in reals]
+    nan = [sa.func.count(sa.case((expressions.is_nan(value), whole(1)))) for value in reals]
+    counts: list[Expression] = [sa.func.count(), *values, *nan, persons]
+    return records.read(sa.select(*counts), [])
 
 
 def texts_statement(records: expressions.StatementRecords, name: str, number: int) -> sa.Select[Any]:

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import field
 from pathlib import Path
 from typing import Self
@@ -45,21 +45,34 @@ _HERE = {"", "127.0.0.1", "::1", "[::1]"}
 
 
 @frozen
-class Address:
-    """The parts of a server's address."""
+class ServerPlace:
+    """A table of a server or a cluster, or a server alone."""
 
-    engine: str  # without its driver: `postgresql`
-    user: str  # may be empty
+    engine: str  # without its driver: `postgresql`, `spark`, `sc`
+    user: str = field(repr=False)  # may be empty
     host: str  # as written; empty: this machine
     port: str  # as written; empty: the default port
     path: str  # the database, with the slash before it
-    where: Mapping[str, str]  # options that identify the server or database
-    url: str = field(repr=False)  # whole address, which may contain a password
-    table: str = ""  # text after the #
+    where: tuple[tuple[str, str], ...]  # options that identify the server or database
+    url: str = field(repr=False)  # address of the server, which may contain a password: never shown
+    table: str  # with its schema before a dot; or a folder or an address of Parquet files that a cluster reads
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """Parse an address. A password may contain any character except @, as in SQLAlchemy."""
+        """Parse the text of a place.
+
+        Example:
+            >>> ServerPlace.read("postgresql+psycopg://ward:secret@db:5433/clinic#visits").shown
+            'postgresql://db:5433/clinic#visits'
+        """
+        place = cls.read_server(text)
+        if not place.table:
+            raise SourceError(f"{place.shown!r} names no table: write it after a #, as {EXAMPLE}")
+        return place
+
+    @classmethod
+    def read_server(cls, text: str) -> Self:
+        """Parse the address of a server. A password may contain any character except @, as in SQLAlchemy."""
         start = _START.match(text)
         engine = "" if start is None else start["engine"].lower()
         begin = 0 if start is None else start.end()
@@ -79,23 +92,38 @@ class Address:
             host=rest["host"],
             port=rest["port"] or "",
             path=(rest["path"] or "").partition(";")[0].rstrip("/"),
-            where={name: options[name] for name in sorted(options.keys() & _WHERE)},
+            where=tuple((name, options[name]) for name in sorted(options.keys() & _WHERE)),
             url=url,
             table=unquote(table[1:]),
         )
 
+    def with_table(self, name: str) -> Self:
+        """Return the place of a table of the server, in the schema of the account."""
+        return type(self).read(f"{self.url}#{quote(quoted_name(name))}")
+
+    @property
+    def is_cluster(self) -> bool:
+        """True for a Spark cluster."""
+        return self.engine in SPARK
+
     @property
     def shown(self) -> str:
-        """Address without user, password, and options that do not identify the place."""
+        """Address in messages and the ledger, without user, password, and options that do not identify the place."""
         port = f":{self.port}" if self.port else ""
-        where = "&".join(f"{name}={value}" for name, value in self.where.items())
-        return f"{self.engine}://{self.host}{port}{self.path}{where and '?'}{where}"
+        where = "&".join(f"{name}={value}" for name, value in self.where)
+        return f"{self.engine}://{self.host}{port}{self.path}{where and '?'}{where}{self.table and '#'}{self.table}"
 
     @property
     def canonical(self) -> tuple[str, ...]:
         """Parts that are equal for two addresses of one table, as far as addresses show it.
 
         Host names are not resolved: different names count as different hosts.
+
+        Example:
+            >>> short, whole = "postgresql://ward@db/clinic#visits", "db:5432/clinic#public.visits"
+            >>> whole = ServerPlace.read(f"postgresql+psycopg://{whole}")
+            >>> ServerPlace.read(short).canonical == whole.canonical
+            True
         """
         where = dict(self.where)
         engine = _SAME.get(self.engine, self.engine)
@@ -119,13 +147,19 @@ class Address:
 
     @property
     def without_password(self) -> str:
-        """Address without password, for a configuration that reads the password from elsewhere."""
+        """Address without password, for a configuration that reads the password from elsewhere.
+
+        Example:
+            >>> place = ServerPlace.read("postgresql://ward:secret@db/clinic?sslmode=require#visits")
+            >>> place.without_password
+            'postgresql://ward@db/clinic?sslmode=require#visits'
+        """
         start = self.url.index("://") + 3
         login = None if self.engine in SPARK else _USER.match(self.url, start)
         rest = self.url[start if login is None else login.end() :]
         rest = _SECRET_PARAMETER.sub("", _SECRET_OPTION.sub(r"\1", rest)).rstrip("?&")
         user = f"{login['user']}@" if login is not None and login["user"] else ""
-        return f"{self.url[:start]}{user}{rest}"
+        return f"{self.url[:start]}{user}{rest}#{quote(self.table, safe='/.:')}"
 
 
 def _names(table: str) -> list[str]:
@@ -320,75 +354,6 @@ def is_server(text: str) -> bool:
     """
     match = _START.match(text)
     return match is not None and match["engine"].lower() not in _FILES
-
-
-@frozen
-class ServerPlace:
-    """A table of a server or a cluster."""
-
-    url: str = field(repr=False)  # address of the server, which may contain a password: never shown
-    table: str  # with its schema before a dot; or a folder or an address of Parquet files that a cluster reads
-    shown: str  # address in messages and the ledger, without password and options
-
-    @classmethod
-    def read(cls, text: str) -> Self:
-        """Parse the text of a place.
-
-        Example:
-            >>> ServerPlace.read("postgresql+psycopg://ward:secret@db:5433/clinic#visits").shown
-            'postgresql://db:5433/clinic#visits'
-        """
-        address = Address.read(text)
-        if not address.table:
-            raise SourceError(f"{address.shown!r} names no table: write it after a #, as {EXAMPLE}")
-        return cls(address.url, address.table, f"{address.shown}#{address.table}")
-
-    @classmethod
-    def read_server(cls, text: str) -> Self:
-        """Parse the address of a server, without a table."""
-        address = Address.read(text)
-        return cls(address.url, address.table, address.shown)
-
-    def with_table(self, name: str) -> Self:
-        """Return the place of a table of the server, in the schema of the account."""
-        return type(self).read(f"{self.url}#{quote(quoted_name(name))}")
-
-    @property
-    def engine(self) -> str:
-        """Engine in the address: `postgresql`, `spark`, `sc`."""
-        return self.shown.partition("://")[0]
-
-    @property
-    def is_cluster(self) -> bool:
-        """True for a Spark cluster."""
-        return self.engine in SPARK
-
-    @property
-    def canonical(self) -> tuple[str, ...]:
-        """Parts that are equal for two addresses of one table, as far as addresses show it.
-
-        Example:
-            >>> short, whole = "postgresql://ward@db/clinic#visits", "db:5432/clinic#public.visits"
-            >>> whole = ServerPlace.read(f"postgresql+psycopg://{whole}")
-            >>> ServerPlace.read(short).canonical == whole.canonical
-            True
-        """
-        return self._address.canonical
-
-    @property
-    def without_password(self) -> str:
-        """Address without password, for a configuration that reads the password from elsewhere.
-
-        Example:
-            >>> place = ServerPlace.read("postgresql://ward:secret@db/clinic?sslmode=require#visits")
-            >>> place.without_password
-            'postgresql://ward@db/clinic?sslmode=require#visits'
-        """
-        return f"{self._address.without_password}#{quote(self.table, safe='/.:')}"
-
-    @property
-    def _address(self) -> Address:
-        return Address.read(f"{self.url}#{quote(self.table)}")
 
 
 SECONDS = 600.0  # default time-out of a count

@@ -4,14 +4,15 @@
 which each engine runs.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
+from noisycount.engines.counting import Counting
 from noisycount.engines.dialect import ONE, Expression
 from noisycount.engines.table_facts import Link, TableFacts
-from noisycount.engines.tables import Joins, RowReader
+from noisycount.engines.tables import Joins
 from noisycount.frozen import frozen
 from noisycount.query import predicate as tree
 from noisycount.query.person_values import Function, PersonValue
@@ -57,16 +58,14 @@ class TablesCheck:
 def check_tables(
     tables: Sequence[TableFacts],
     persons: str | None,
-    count: Callable[[Sequence[Predicate]], list[int]],
-    read_row: RowReader,
+    counting: Counting,
 ) -> TablesCheck:
     """Count the persons of each table, and the rows whose links lead to nobody or to several persons.
 
     Args:
         tables: The tables.
         persons: The table that has a row of every person who counts; None: there is none.
-        count: Returns the true number of persons for each predicate.
-        read_row: Runs a statement.
+        counting: Counts the open tables.
     """
     names = [table.name for table in tables if table.on is None]
     registers = [table.name for table in tables if table.name == persons or table.is_one_row_a_unit]
@@ -83,7 +82,7 @@ def check_tables(
         for register in registers:
             if register != name:
                 questions[name, f"absent {register}"] = _conjunction([present, tree.Not(_is_in(register))])
-    everybody, *counts = count([tree.joined(tree.Or, map(_is_in, names)), *questions.values()])
+    everybody, *counts = counting.count([tree.joined(tree.Or, map(_is_in, names)), *questions.values()])
     numbers = dict(zip(questions, counts, strict=True))
     checks = {
         name: PersonCheck(
@@ -94,7 +93,7 @@ def check_tables(
         )
         for name in names
     }
-    links = tuple(_check_link(tables, table, link, read_row) for table in tables for link in table.links)
+    links = tuple(_check_link(tables, table, link, counting) for table in tables for link in table.links)
     return TablesCheck(everybody, checks, links)
 
 
@@ -107,12 +106,12 @@ def _conjunction(predicates: Sequence[Predicate]) -> Predicate:
     return tree.joined(tree.And, predicates)
 
 
-def _check_link(tables: Sequence[TableFacts], table: TableFacts, link: Link, read_row: RowReader) -> LinkCheck:
+def _check_link(tables: Sequence[TableFacts], table: TableFacts, link: Link, counting: Counting) -> LinkCheck:
     """Count the rows that a link joins."""
     is_lookup = table.on is not None
     # A linked table leads to the table of its link; the table that a look-up explains leads to the look-up.
     name, column, target = (link.table, link.column, table.name) if is_lookup else (table.name, link.key, link.table)
-    numbers = read_row(lambda parts: link_statement(Joins(tables, parts), table, link))
+    numbers = counting.read_row(lambda parts: link_statement(Joins(tables, parts), table, link))
     return LinkCheck(name, column, target, is_lookup, *map(int, numbers))
 
 

@@ -5,26 +5,25 @@ of its own table, and with a number that states its table. `TablesSource` counts
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from typing import Any, TypeAlias
 
-import numpy as np
 import sqlalchemy as sa
-from numpy.typing import NDArray
 
 from noisycount.engines.check import Check, ColumnCheck
+from noisycount.engines.counting import Counting, EngineSource, Part
 from noisycount.engines.dialect import NOTHING, ONE, Expression, whole
 from noisycount.engines.expressions import Person, StatementRecords, type_of
 from noisycount.engines.formats import ColumnFormat
-from noisycount.engines.interface import CheckedSource, TypedSource, columns_of
+from noisycount.engines.interface import CheckedSource, TypedSource
 from noisycount.engines.table_facts import TableFacts, columns_to_read
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query import predicate as tree
-from noisycount.query.grouping import CellQuestion, GroupBy, KeyCounts, KeyQuestion
+from noisycount.query.grouping import GroupBy
 from noisycount.query.person_values import Function, PersonValue, row_flag, row_table
 from noisycount.query.predicate import Column, Predicate
 from noisycount.query.schema import Kind, Schema
@@ -33,7 +32,7 @@ UNIT = "unit of the row"  # name of the column of persons in the relation; no ta
 
 
 def joined_records(
-    tables: Sequence[TableFacts], parts: Mapping[str, "Part"], kinds: Mapping[str, Kind]
+    tables: Sequence[TableFacts], parts: Mapping[str, Part], kinds: Mapping[str, Kind]
 ) -> StatementRecords:
     """Return the rows of all tables as the records of one relation.
 
@@ -75,17 +74,17 @@ def joined_records(
     return StatementRecords(relation, value_of, of_row, dialect)
 
 
-def require_single_keys(tables: Iterable[TableFacts], read_row: "RowReader") -> None:
+def require_single_keys(tables: Iterable[TableFacts], counting: Counting) -> None:
     """Raise SourceError if a public look-up has two rows with one key, as each row of its table would count twice.
 
     Args:
         tables: The tables.
-        read_row: Runs a statement.
+        counting: Counts the open tables.
     """
     for table in tables:
         if table.on is None:
             continue
-        values, different = read_row(partial(_write_key_statement, table.name, table.on.key))
+        values, different = counting.read_row(partial(_write_key_statement, table.name, table.on.key))
         if values > different:
             raise SourceError(
                 f"look-up {table.name!r} has two rows with one {table.on.key!r}: keep one row for each value, as each "
@@ -93,23 +92,12 @@ def require_single_keys(tables: Iterable[TableFacts], read_row: "RowReader") -> 
             )
 
 
-def _write_key_statement(table: str, name: str, parts: Mapping[str, "Part"]) -> sa.Select[*tuple[Any, ...]]:
+def _write_key_statement(table: str, name: str, parts: Mapping[str, Part]) -> sa.Select[*tuple[Any, ...]]:
     """Return the statement that counts the values and the different values of a column of a table."""
     part = parts[table]
     key = part.records.value(Column(name, part.columns[name]))
     return sa.select(sa.func.count(key), sa.func.count(sa.distinct(key))).select_from(part.records.table)
 
-
-@frozen
-class Part:
-    """The records of one of several tables."""
-
-    records: StatementRecords
-    columns: Mapping[str, Kind]  # kind of each column that questions or links read
-
-
-RowReader: TypeAlias = Callable[[Callable[[Mapping[str, Part]], sa.Select[*tuple[Any, ...]]]], Sequence[int]]
-"""A function that runs the statement which another function writes for the open tables, and returns its only row."""
 
 _Rows: TypeAlias = tuple[sa.FromClause, Expression, dict[str, Expression]]
 """Rows, the person of each, and their values by qualified names."""
@@ -159,17 +147,7 @@ class Joins:
 
 
 @frozen
-class JoinedCounting:
-    """The counting of the joined relation by an engine; the functions are those of `Source`."""
-
-    count: Callable[[Sequence[Predicate]], list[int]]
-    count_cells: Callable[[CellQuestion], list[NDArray[np.int64]]]
-    count_keys: Callable[[KeyQuestion], Iterator[KeyCounts]]
-    read_row: RowReader  # for the owner's check of links
-
-
-@frozen
-class TablesSource(TypedSource):
+class TablesSource(EngineSource, TypedSource):
     """Several tables of the same persons, which one engine counts."""
 
     tables: Sequence[TableFacts]
@@ -177,7 +155,7 @@ class TablesSource(TypedSource):
     schema: Schema  # with qualified names
     unit: str
     persons: str | None  # table that has a row of every person who counts; None: all persons of all tables count
-    counting: JoinedCounting
+    counting: Counting
 
     @property
     def version(self) -> str:
@@ -219,21 +197,9 @@ class TablesSource(TypedSource):
             )
             self.sources[table.name].prepare(None if own is None else {*own, *columns_to_read(table.name, self.tables)})
 
-    def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
-        self.prepare(columns_of((), predicates))
-        return self.counting.count([self._restrict_condition((), each) or each for each in predicates])
-
-    def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        self.prepare(columns_of(question.keys.parts, [question.where]))
-        return self.counting.count_cells(
-            replace(question, where=self._restrict_condition(question.keys.parts, question.where))
-        )
-
-    def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        self.prepare(columns_of(question.parts, [question.where]))
-        return self.counting.count_keys(
-            replace(question, where=self._restrict_condition(question.parts, question.where))
-        )
+    def _counting(self, columns: Collection[str]) -> Counting:
+        self.prepare(columns)
+        return self.counting
 
     def _restrict_condition(self, parts: Sequence[GroupBy], where: Predicate | None) -> Predicate | None:
         """Return a condition that holds only in rows of the table that a question reads, and for persons who count."""

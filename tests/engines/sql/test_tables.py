@@ -126,7 +126,7 @@ def test_a_server_of_another_kind_counts_the_same(
 ) -> None:
     """A statement for servers that are not at hand is executed too, by SQLite."""
     dated = [{**row, "born": None if row["born"] is None else date.fromisoformat(str(row["born"]))} for row in RECORDS]
-    place = ServerPlace(f"sqlite:///{clinic}", "visits", "sqlite://clinic#visits")
+    place = ServerPlace.read(f"sqlite:///{clinic}#visits")
     with (
         MemorySource(dated, SCHEMA, unit) as reference,
         SqlSource.open(place, unit=unit, columns=None, uses_indexes=uses_indexes) as source,

@@ -1,8 +1,9 @@
 """DuckDB's dialect of the counting statements, and the counts of the view `records`."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import field
 from functools import lru_cache, partial, reduce
 from typing import Any, TypeAlias
 
@@ -16,12 +17,12 @@ from sqlalchemy.types import UserDefinedType
 
 from noisycount.engines import counts as statements
 from noisycount.engines import dialect as shared
+from noisycount.engines.counting import Counting, Part, Reading, Result
 from noisycount.engines.duckdb.connection import Connection, time_limit, without_engine_errors
 from noisycount.engines.expressions import Person, StatementRecords, blank_name, edges_of, is_wide, shape_of, type_of
 from noisycount.engines.formats import DIGITS_WITH_ZEROS, PLAIN_TEXT, WHITE_SPACE, ZEROS_INSIDE
-from noisycount.engines.persons import Persons, persons_of
 from noisycount.frozen import frozen
-from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion, NumberRanges
+from noisycount.query.grouping import KeyQuestion, NumberRanges
 from noisycount.query.person_values import Shifted, values_in
 from noisycount.query.predicate import Column, Constant, Predicate
 from noisycount.query.schema import Kind, Schema
@@ -339,88 +340,73 @@ def _with_values(text: Text, values: Sequence[Any]) -> Text:
 
 
 @frozen
-class Counting:
-    """The counting of a source's records in the view `records`."""
+class DuckDBReading(Reading):
+    """Records that are read by a cursor."""
 
-    opened: Callable[[], AbstractContextManager[Connection]]  # yields a cursor with the view
-    require_unchanged: Callable[[], None]  # raises SourceError if the source is closed or may have changed
+    cursor: Connection  # has the view `records`
     unit: str | None  # column that names the person; None: every record is a unit
-    schema: Schema  # columns that questions may use
-    seconds: float | None  # time-out of a count; None: no limit
-    refusal: str  # message if the engine fails
-
-    def counts(self, predicates: Sequence[Predicate]) -> list[int]:
-        """Return the count of each predicate; see `Source.count`."""
-        text, values = count_text(predicates, self.unit, self._kind)
-        row = self.row((_parsed_statement(text) if len(values) <= _MOST_PARSED else text, values))
-        self.require_unchanged()
-        return list(row[: len(predicates)])
-
-    def values(self, names: Iterable[str], unit: str | None) -> Sequence[int]:
-        """Return the numbers of records, of values of each column, and of persons in a unit column (0 without one)."""
-        columns = [Column(name, self.schema[name]) for name in names]
-        kind = None if unit is None else self.schema.entire.kinds.get(unit)
-        return self.row(shared.text_of(statements.values_statement(columns, None, records_of(unit, kind)), DUCKDB))
-
-    def persons(self, names: Iterable[str], unit: str) -> Persons | None:
-        """Return facts about persons. `names` are the columns with missing values."""
-        columns = [Column(name, self.schema[name]) for name in names]
-        kind = self.schema.entire.kinds.get(unit)
-        rows_of = lambda statement: self._rows(shared.text_of(statement, DUCKDB))  # noqa: E731 - one use
-        return persons_of(columns, Person(_column_value(unit, kind), kind), records_of(unit, kind), rows_of)
+    kind: Kind | None  # kind of the unit's values; None: another type
+    seconds: float | None  # time-out of a statement; None: no limit
+    parts: Mapping[str, Part]
 
     @property
-    def _kind(self) -> Kind | None:
-        """Kind of the unit's values."""
-        return None if self.unit is None else self.schema.entire.kinds.get(self.unit)
+    def records(self) -> StatementRecords:  # type: ignore[override]  # it is not set
+        """Records of the view."""
+        return records_of(self.unit, self.kind, self.cursor)
 
-    def row(self, statement: ParsedText) -> Sequence[int]:
-        """Return the only row of a result."""
-        return self._rows(statement)[0]
+    def rows(self, statement: sa.Select[Any] | ParsedText) -> list[Any]:
+        """Return all rows of a statement's result."""
+        text = statement if isinstance(statement, tuple) else shared.text_of(statement, DUCKDB)
+        with time_limit(self.cursor, self.seconds):
+            return self.cursor.execute(*text).fetchall()
 
-    def _rows(self, statement: ParsedText) -> list[Sequence[Any]]:
-        """Return the rows of a result."""
+    def columns(self, statement: statements.Statement) -> Sequence[NDArray[Any]]:
+        """Return the columns of a table's counts."""
+        with time_limit(self.cursor, self.seconds):
+            result = self.cursor.execute(*shared.text_of(statement, DUCKDB)).fetchnumpy()
+        return [result[name] for name in ("place", "number", "without_unit")]
 
-        def fetch() -> list[Sequence[Any]]:
-            with self.opened() as cursor, time_limit(cursor, self.seconds):
-                return [*cursor.execute(*statement).fetchall()]
+    def batches(self, statement: Text) -> Iterator[Sequence[Sequence[Any]]]:
+        """Yield the rows of a statement's result, some at once; no rows from its end on."""
+        with time_limit(self.cursor, self.seconds):
+            self.cursor.execute(*statement)
+        while True:
+            with time_limit(self.cursor, self.seconds):
+                rows = self.cursor.fetchmany(statements.KEYS_AT_ONCE)
+            yield rows
 
-        return without_engine_errors(fetch, self.refusal)
+    def count_statement(self, predicates: Sequence[Predicate]) -> ParsedText:
+        """Return the statement that counts the matches of predicates."""
+        text, values = count_text(predicates, self.unit, self.kind)
+        return _parsed_statement(text) if len(values) <= _MOST_PARSED else text, values
 
-    def cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        """Return the counts of listed cells; see `Source.count_cells`."""
-
-        def count() -> list[NDArray[np.int64]]:
-            with self.opened() as cursor, time_limit(cursor, self.seconds):
-                records = records_of(self.unit, self._kind, cursor)
-                cursor.execute(*shared.text_of(statements.cells_statement(question, records), DUCKDB))
-                result = cursor.fetchnumpy()
-                columns = [result[name] for name in ("place", "number", "without_unit")]
-                return statements.cell_counts(question, records, columns)
-
-        counts = without_engine_errors(count, self.refusal)
-        self.require_unchanged()
-        return counts
-
-    def keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        """Yield the groups that have units; see `Source.count_keys`."""
+    def keys_statement(self, question: KeyQuestion) -> Text:
+        """Return the statement of hidden keys."""
         values: list[Any] = []
         where = None if question.where is None else shape_of(question.where, values)
         shape = KeyQuestion(tuple(question.parts), where, question.max_groups, question.salt)
         write_text = keys_text.__wrapped__ if any(map(is_wide, shape.parts)) else _with_cache(keys_text, len(values))
-        statement = _with_values(write_text(shape, self.unit, self._kind), values)
-        with self.opened() as cursor:
+        return _with_values(write_text(shape, self.unit, self.kind), values)
 
-            def execute() -> None:
-                with time_limit(cursor, self.seconds):
-                    cursor.execute(*statement)
 
-            def batch() -> list[Any]:
-                self.require_unchanged()
-                with time_limit(cursor, self.seconds):
-                    return cursor.fetchmany(statements.KEYS_AT_ONCE)
+@frozen
+class DuckDBCounting(Counting):
+    """The counting of records in the view `records`."""
 
-            without_engine_errors(execute, self.refusal)
-            while rows := without_engine_errors(batch, self.refusal):
-                yield statements.key_counts(question, DuckDBDialect(), rows)
-        self.require_unchanged()
+    open_view: Callable[[], AbstractContextManager[Connection]]  # opens a cursor with the view
+    unit: str | None  # column that names the person; None: every record is a unit
+    schema: Schema  # columns that questions may use
+    seconds: float | None  # time-out of a count; None: no limit
+    refusal: str  # message if the engine fails
+    parts: Mapping[str, Part] = field(default_factory=dict)  # records of each of several tables, by its name
+
+    @contextmanager
+    def open(self) -> Iterator[DuckDBReading]:
+        """Open a cursor with the view."""
+        kind = None if self.unit is None else self.schema.entire.kinds.get(self.unit)
+        with self.open_view() as cursor:
+            yield DuckDBReading(cursor, self.unit, kind, self.seconds, self.parts)
+
+    def guard(self, work: Callable[[], Result]) -> Result:
+        """Run some work and return its result; see `without_engine_errors`."""
+        return without_engine_errors(work, self.refusal)

@@ -5,93 +5,25 @@
 """
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self
 
 import duckdb
-import numpy as np
-from numpy.typing import NDArray
 
-from noisycount.engines.check import Check, typed_check
+from noisycount.engines.check import Check
+from noisycount.engines.counting import EngineSource, Reading
 from noisycount.engines.duckdb import connection as duck
 from noisycount.engines.duckdb.check_facts import with_values
-from noisycount.engines.duckdb.dialect import Counting, condition_text
+from noisycount.engines.duckdb.dialect import DuckDBCounting
 from noisycount.engines.duckdb.snapshot import FRAME, ColumnContent, Snapshot, content_hash, read_cells, take_snapshot
 from noisycount.engines.duckdb.table import column_types, require_units, typed_values, whole_schema
 from noisycount.engines.interface import TypedSource
 from noisycount.errors import SourceError
-from noisycount.frozen import frozen
-from noisycount.query.grouping import CellQuestion, GroupBy, KeyCounts, KeyQuestion
-from noisycount.query.person_values import value_of
-from noisycount.query.predicate import And, Column, Flag, Missing, Not, Or, Predicate, columns, operands
-from noisycount.query.schema import Kind, Schema
-
-
-def columns_read_as_texts(predicate: Predicate) -> set[str]:
-    """Return the columns whose categories a predicate reads as texts: it parses them or compares them with a column.
-
-    A test of a category against a literal is either true or false. A parsed text can be missing, and its test unknown.
-    Values of a person compare texts with each other.
-    """
-    if any(value_of(operand) for operand in operands(predicate)):
-        return {column.name for column in columns(predicate)}
-    match predicate:
-        case Not(operand):
-            return columns_read_as_texts(operand)
-        case And(parts) | Or(parts):
-            return set().union(*map(columns_read_as_texts, parts))
-        case _:
-            read = [*columns(predicate)]
-            return {column.name for column in read if column.is_parsed or len(read) > 1}
-
-
-@frozen
-class Decisions:
-    """Tests of categories, decided for each category in place of each record.
-
-    A test becomes an integer with one bit for each category. Looking up a bit takes the same time for every category,
-    so that the duration of a count does not reveal whether any record has a category.
-    """
-
-    # texts of the categories of each column, by its name; the index is the number of the category
-    texts: Mapping[str, Sequence[str]]
-    connection: duck.Connection  # connection that decides which texts satisfy a test, by the same rules as for records
-    stem: str  # beginning of the names of the flags, which no column has
-    # SQL of each test of the category numbers of a column, by the name of its flag
-    tests: dict[str, str] = field(default_factory=dict)
-
-    def replace_tests(self, predicate: Predicate) -> Predicate:
-        """Return an equivalent predicate in which each test of categories is a flag, and add the SQL of the flags."""
-        match predicate:
-            case Not(operand):
-                return Not(self.replace_tests(operand))
-            case And(operands) | Or(operands):
-                return type(predicate)(tuple(map(self.replace_tests, operands)))
-        column = next(columns(predicate), None)
-        if column is None or column.name not in self.texts or isinstance(predicate, Missing):
-            return predicate
-        name = f"{self.stem}{len(self.tests)}"
-        self.tests[name] = (
-            f"(({self._bits(predicate, column.name)}::BIGINT >> {duck.quoted_name(column.name)}::BIGINT)"
-            f" & 1) = 1 AS {duck.quoted_name(name)}"
-        )
-        return Flag(Column(name, Kind.BOOLEAN))
-
-    def _bits(self, test: Predicate, name: str) -> int:
-        """Return the integer whose bit n is set if category n satisfies a test."""
-        condition, values = condition_text(test)
-        texts = f'unnest($texts::VARCHAR[]) COLLATE "binary" AS {duck.quoted_name(name)}'
-        numbers = "unnest(range($size)) AS number"
-        rows = self.connection.execute(
-            f"SELECT number FROM (SELECT {numbers}, {texts}) WHERE {condition}",
-            {**values, "texts": [*self.texts[name]], "size": len(self.texts[name])},
-        ).fetchall()
-        return sum(1 << number for (number,) in rows)
-
+from noisycount.query.schema import Schema
 
 _ZONED = ("timestamp with time zone", "timestamptz_ns")  # types of which DuckDB may fail to read cells
 _UNREADABLE = "unknown"  # type of a column that DuckDB cannot read
@@ -139,14 +71,7 @@ def require_readable_cells(
     raise SourceError(message)
 
 
-def _columns_read(parts: Sequence[GroupBy], where: Predicate | None) -> Iterator[Column]:
-    """Yield the columns that a table with these groupings and this condition reads."""
-    yield from (column for part in parts for column in part.column.stored_columns)
-    yield from () if where is None else columns(where)
-
-
 _FAILURE = "frame cannot be counted: check that it is not closed meanwhile, and that memory is free"
-_CATEGORIES = "enum"
 # Types of units whose distinct values the version distinguishes. Other types lose precision when they are converted, or
 # different values of them have the same text.
 _EXACT_UNITS = {
@@ -156,7 +81,7 @@ _EXACT_UNITS = {
 
 
 @dataclass(slots=True, eq=False)
-class FrameSource(TypedSource):
+class FrameSource(EngineSource, TypedSource):
     """A source of the records of a table in memory, made by `FrameSource.open`.
 
     It counts the records that the table had when it was opened. Frames of pandas, Polars and Arrow are counted in
@@ -251,7 +176,8 @@ class FrameSource(TypedSource):
         """Digest the columns, and return the digest with the number of records."""
         names = [n for n in self.types if n in self.schema.entire or n == self.unit]
         self._contents = self._contents_of(names)
-        rows, _ = self._counting(()).values((), None)
+        with self._open_view(()) as cursor:
+            ((rows,),) = cursor.execute("SELECT count(*) FROM records").fetchall()
         return content_hash(self._contents, rows)
 
     def _contents_of(self, names: Sequence[str]) -> dict[str, list[object]]:
@@ -259,12 +185,12 @@ class FrameSource(TypedSource):
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             return dict(zip(names, pool.map(self._content, names), strict=True))
 
-    def _require_same(self, columns_read: Iterable[Column]) -> None:
+    def _require_same(self, columns: Collection[str]) -> None:
         """Close the source and raise SourceError if the unit or a column that a count read has changed.
 
         The comparison comes after the count, so that it detects every change between the version and the count.
         """
-        names = sorted(self._contents.keys() & {self.unit, *(column.name for column in columns_read)})
+        names = sorted(self._contents.keys() & {self.unit, *columns})
         contents = duck.without_engine_errors(lambda: self._contents_of(names), _FAILURE)
         if any(contents[name] != self._contents[name] for name in names):
             self.close()
@@ -288,101 +214,31 @@ class FrameSource(TypedSource):
     def check(self, unit: str | None = None) -> Check:
         """Return the check of the records, for their owner."""
         unit_column = unit if unit in self.schema else self.unit
-        rows, *counts, units = self._counting(self.schema).values(self.schema, unit_column)
         reasons = dict.fromkeys(self.schema, "its type says so")
-        check = typed_check(
-            self.schema, rows, counts, None if unit_column is None else units, types=self.types, reasons=reasons
-        )
+
+        def check_records(reading: Reading) -> Check:
+            return reading.check(self.schema, unit_column, types=self.types, reasons=reasons)
+
+        check = self._counting([*self.schema]).run(check_records)
         with self._open_view([*self.schema]) as cursor:
-            check = with_values(cursor, check, unit_column)
-        if unit_column is None:
-            return check
-        with_gaps = [column.name for column in check.columns if column.kind is not None and column.missing]
-        return replace(check, persons=self._counting([*self.schema]).persons(with_gaps, unit_column))
+            return with_values(cursor, check, unit_column)
 
     def require_unchanged(self) -> None:
         """Raise SourceError if the source is closed. A table in memory has no state that could be compared."""
         self.cursors.require_open()
 
-    def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
-        used = {column.name for predicate in predicates for column in columns(predicate)}
-        # Categories are compared by their numbers, much faster than as texts, if no column needs its texts.
-        as_categories = {name for name in used if self.types[name] == _CATEGORIES}
-        texts = {name: known for name, known in self.snapshot.texts.items() if name in used}
-        if set().union(*map(columns_read_as_texts, predicates)) & {*as_categories, *texts}:
-            as_categories, texts = set(), {}
-        counts = self._decided_counts(predicates, used, as_categories, texts)
-        self._require_same(column for predicate in predicates for column in columns(predicate))
-        return counts
-
-    def _decided_counts(
-        self,
-        predicates: Sequence[Predicate],
-        used: Collection[str],
-        as_categories: Collection[str],
-        texts: Mapping[str, Sequence[str]],
-    ) -> list[int]:
-        """Return the counts.
-
-        Columns in `as_categories` are read as categories, and those in `texts` as the numbers of their texts.
-        """
-
-        def decide() -> tuple[list[Predicate], Iterable[str]]:
-            with self.cursors.cursor_for_query() as cursor:
-                decisions = Decisions(texts, cursor, "_" * (1 + max(map(len, self.types))))
-                decided_predicates = [decisions.replace_tests(predicate) for predicate in predicates]
-                return decided_predicates, decisions.tests.values()
-
-        decided_predicates, tests = duck.without_engine_errors(decide, _FAILURE)
-        return self._counting(used, {*as_categories, *texts}, texts, tests).counts(decided_predicates)
-
-    def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        counts = self._table_counting(question.keys.parts, question.where).cells(question)
-        self._require_same(_columns_read(question.keys.parts, question.where))
-        return counts
-
-    def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        yield from self._table_counting(question.parts, question.where).keys(question)
-        self._require_same(_columns_read(question.parts, question.where))
-
-    def _table_counting(self, parts: Sequence[GroupBy], where: Predicate | None) -> Counting:
-        """Return the counting of a table with these groupings and this condition."""
-        return self._counting({column.name for column in _columns_read(parts, where)})
-
-    def _counting(
-        self,
-        names: Collection[str],
-        as_categories: Collection[str] = (),
-        numbered: Collection[str] = (),
-        flags: Iterable[str] = (),
-    ) -> Counting:
-        """Return the counting of records of a view; the arguments are those of `_viewed`."""
-        opened = partial(self._open_view, names, as_categories, numbered, flags)
-        unchanged = self.cursors.require_open
-        return Counting(opened, unchanged, self.unit, self.schema, self.seconds, _FAILURE)
+    def _counting(self, columns: Collection[str]) -> DuckDBCounting:
+        return DuckDBCounting(partial(self._open_view, columns), self.unit, self.schema, self.seconds, _FAILURE)
 
     @contextmanager
-    def _open_view(
-        self,
-        names: Collection[str],
-        as_categories: Collection[str] = (),
-        numbered: Collection[str] = (),
-        flags: Iterable[str] = (),
-    ) -> Iterator[duck.Connection]:
-        """Yield a cursor with the view `records`.
-
-        Args:
-            names: The columns of the view, each converted to the type of its kind.
-            as_categories: Columns that are not converted.
-            numbered: Columns that the snapshot attaches as numbers of their texts.
-            flags: SQL of further columns.
-        """
-        values = typed_values(self.types, [name for name in names if name not in as_categories])
-        selected = [f"{values.get(name, duck.quoted_name(name))} AS {duck.quoted_name(name)}" for name in names]
+    def _open_view(self, names: Collection[str]) -> Iterator[duck.Connection]:
+        """Yield a cursor with the view `records` of some columns, each converted to the type of its kind."""
+        values = typed_values(self.types, names)
+        selected = [f"{value} AS {duck.quoted_name(name)}" for name, value in values.items()]
         unit = [] if self.unit is None else [self.unit]
-        columns = ", ".join([*selected, *map(duck.quoted_name, unit), *flags]) or "1"
+        columns = ", ".join([*selected, *map(duck.quoted_name, unit)]) or "1"
         with self.cursors.cursor_for_query() as cursor:
-            self.snapshot.attach(cursor, [*names, *unit], numbered)
+            self.snapshot.attach(cursor, [*names, *unit])
             cursor.execute(f"CREATE TEMP VIEW records AS SELECT {columns} FROM {FRAME}")
             yield cursor
 

@@ -9,7 +9,7 @@ import hashlib
 import json
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -133,19 +133,8 @@ class Snapshot:
         """Groups of columns that are read in the same way."""
         return [self.names]
 
-    @property
-    def texts(self) -> dict[str, tuple[str, ...]]:
-        """Texts of the categories of columns that can be read as numbers."""
-        return {}
-
-    def attach(self, connection: Connection, names: Sequence[str], numbered: Collection[str] = ()) -> None:
-        """Make the table available as `frame` on a connection, with at least the given columns.
-
-        Args:
-            connection: The connection.
-            names: The columns.
-            numbered: Those that are read as the numbers of their categories.
-        """
+    def attach(self, connection: Connection, names: Sequence[str]) -> None:
+        """Make the table available as `frame` on a connection, with at least the given columns."""
 
 
 def take_snapshot(frame: Any, connection: Connection) -> Snapshot:
@@ -164,12 +153,12 @@ def take_snapshot(frame: Any, connection: Connection) -> Snapshot:
         case "pandas", "DataFrame":
             snapshot = _PandasTable.from_frame(frame)
         case "polars", "DataFrame":
-            snapshot = _ArrowTable.from_table(frame.columns, frame.clone())
+            snapshot = _ArrowTable(tuple(frame.columns), frame.clone())
         case "polars", "LazyFrame":
             raise SourceError("frame is a LazyFrame of Polars: collect() it")
         case "pyarrow", "Table" | "RecordBatch" | "RecordBatchReader":
             table = frame if kind == "Table" else import_module("pyarrow").table(frame)
-            snapshot = _ArrowTable.from_table(table.schema.names, table)
+            snapshot = _ArrowTable(tuple(table.schema.names), table)
         case _ if kind != "Series" and hasattr(frame, "__arrow_c_stream__"):
             snapshot = _copy_table(frame, connection)
         case _:
@@ -260,12 +249,7 @@ class _PandasTable(Snapshot):
         in_place = tuple(name for name in self.names if name not in self.arrow)
         return [part for part in (in_place, by_arrow) if part]
 
-    def attach(
-        self,
-        connection: Connection,
-        names: Sequence[str],
-        numbered: Collection[str] = (),  # noqa: ARG002 - pandas has none
-    ) -> None:
+    def attach(self, connection: Connection, names: Sequence[str]) -> None:
         """Register the frame, or if a column was read by pyarrow, an Arrow table of all columns."""
         names = names or self.names[:1]
         if not any(name in self.arrow for name in names):
@@ -324,66 +308,7 @@ class _ArrowTable(Snapshot):
     """A snapshot of a table of Polars or Arrow, whose columns are immutable."""
 
     table: Any
-    categories: dict[str, "_Categories"]
 
-    @classmethod
-    def from_table(cls, names: Sequence[str], table: Any) -> "_ArrowTable":
-        """Take a snapshot, with its columns that are stored as numbers of few categories."""
-        columns = _polars_categories(table) if hasattr(table, "to_arrow") else _arrow_categories(table)
-        categories = {
-            name: categories
-            for name, categories in columns
-            if 0 < len(categories.texts) <= _MAX_CATEGORIES and None not in categories.texts
-        }
-        return cls(tuple(names), table, categories)
-
-    @property
-    def texts(self) -> dict[str, tuple[str, ...]]:
-        """Texts of the categories of columns that can be read as numbers."""
-        return {name: categories.texts for name, categories in self.categories.items()}
-
-    def attach(self, connection: Connection, names: Sequence[str], numbered: Collection[str] = ()) -> None:
-        """Register the stream of the table, with numbers in place of some categories."""
-        chosen = self.table.select([*(names or self.names[:1])])
-        for index, name in enumerate(names):
-            if name in numbered:
-                numbers = self.categories[name].numbers
-                if hasattr(chosen, "to_arrow"):
-                    chosen = chosen.with_columns(numbers)
-                else:
-                    chosen = chosen.set_column(index, name, numbers)
-        connection.register(FRAME, Streamed(chosen))
-
-
-_MAX_CATEGORIES = 62  # largest number of categories: their bits fit a BIGINT
-
-
-@frozen
-class _Categories:
-    """A column of categories, stored as numbers."""
-
-    texts: tuple[str, ...]  # text of each number
-    numbers: Any  # the column, in its library
-
-
-def _polars_categories(frame: Any) -> Iterator[tuple[str, _Categories]]:
-    """Yield the categories of a Polars frame: fixed ones, or all that this process has met."""
-    for name, type_ in frame.schema.items():
-        if str(type_).startswith(("Categorical", "Enum")):
-            texts: Any = getattr(type_, "categories", None)
-            if hasattr(texts, "to_series"):
-                texts = texts.to_series()
-            if texts is not None:
-                first_texts = tuple(texts[: _MAX_CATEGORIES + 1])
-                yield name, _Categories(first_texts, frame[name].to_physical())
-
-
-def _arrow_categories(table: Any) -> Iterator[tuple[str, _Categories]]:
-    """Yield the dictionaries of an Arrow table that are equal in all of its chunks."""
-    for name, type_ in zip(table.schema.names, table.schema.types, strict=True):
-        if not str(type_).startswith("dictionary<values=") or "string" not in str(type_):
-            continue
-        parts = table[name].chunks
-        if parts and all(part.dictionary.equals(parts[0].dictionary) for part in parts):
-            numbers = [part.indices for part in parts]
-            yield name, _Categories(tuple(parts[0].dictionary[: _MAX_CATEGORIES + 1].to_pylist()), numbers)
+    def attach(self, connection: Connection, names: Sequence[str]) -> None:
+        """Register the stream of the columns."""
+        connection.register(FRAME, Streamed(self.table.select([*(names or self.names[:1])])))

@@ -2,24 +2,25 @@
 """Sources of records in files of all known formats, counted by DuckDB in a connection that can read nothing else."""
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
 import duckdb
-import numpy as np
-from numpy.typing import NDArray
 
 from noisycount.display.texts import redacted_name
 from noisycount.engines import places
-from noisycount.engines.check import Check, ColumnCheck, typed_check
+from noisycount.engines.check import Check, ColumnCheck
+from noisycount.engines.counting import EngineSource, Reading
+from noisycount.engines.counts import values_statement
 from noisycount.engines.duckdb import connection as duck
 from noisycount.engines.duckdb import files, foreign
 from noisycount.engines.duckdb.check_facts import with_values
-from noisycount.engines.duckdb.dialect import Counting
+from noisycount.engines.duckdb.dialect import DuckDBCounting
 from noisycount.engines.duckdb.relation import (
     Description,
     Relation,
@@ -38,13 +39,13 @@ from noisycount.engines.duckdb.table import (
     whole_schema,
 )
 from noisycount.engines.formats import ColumnFormat, FileFormat
-from noisycount.engines.interface import CountedSource, columns_of, missing_units, require_readable
+from noisycount.engines.interface import missing_units, require_readable
+from noisycount.engines.persons import persons_of
 from noisycount.engines.places import LakePlace, files_of
 from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import SourceError, install_hint
 from noisycount.frozen import frozen
-from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
-from noisycount.query.predicate import Predicate
+from noisycount.query.predicate import Column
 from noisycount.query.schema import Kind, Schema
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _without_engine_errors(work: Callable[[], duck.Result], path: object, kind: 
 
 
 @frozen
-class DuckDBSource(CountedSource):
+class DuckDBSource(EngineSource):
     r"""A source of the records of one file, made by `DuckDBSource.open`.
 
     A CSV file is read once, when it is opened. Its first line names the columns, every line has the same number of
@@ -407,22 +408,25 @@ class DuckDBSource(CountedSource):
             unit_column = None  # `check_file` refuses a unit that is no column, by its name
         if self.relation.check is not None and unit_column is None:
             return self.relation.check
-        names = () if self.relation.check else tuple(self.schema)
-        rows, *counts, distinct = self._counting.values(names, unit_column)
-        units = None if unit_column is None else distinct
-        filled_cells = counts[: len(names)]
-        if self.relation.check is not None:
-            filled_cells = [
-                rows - column.missing for column in self.relation.check.columns if column.name in self.schema
+        check = self._opened_counting(unit_column).run(partial(self._check_records, unit_column))
+        if check.persons is None:
+            return check
+        kind = self.schema.entire.kinds.get(unit_column or "")
+        is_stated = isinstance(self.path, Path) and kind in {Kind.TEXT, Kind.INTEGER}
+        return replace(check, persons=replace(check.persons, has_stated_ids=is_stated))
+
+    def _check_records(self, unit: str | None, reading: Reading) -> Check:
+        """Return the check of open records, with facts about the persons whom a column names."""
+        text_check, person = self.relation.check, reading.records.person
+        if text_check is not None and person is not None:
+            rows, units = reading.rows(values_statement((), person, reading.records))[0]
+            with_gaps = [
+                Column(column.name, self.schema[column.name])
+                for column in text_check.columns
+                if column.name in self.schema and column.missing
             ]
-        with_gaps = [name for name, cells in zip(self.schema, filled_cells, strict=True) if cells < rows]
-        persons = None if unit_column is None else self._counting.persons(with_gaps, unit_column)
-        if persons is not None:
-            kind = self.schema.entire.kinds.get(unit_column or "")
-            is_stated = isinstance(self.path, Path) and kind in {Kind.TEXT, Kind.INTEGER}
-            persons = replace(persons, has_stated_ids=is_stated)
-        if self.relation.check is not None:
-            return replace(self.relation.check, rows=rows, units=units, persons=persons)
+            persons = persons_of(with_gaps, person, reading.records, reading.rows)
+            return replace(text_check, rows=rows, units=units, persons=persons)
         with self.cursors.cursor_for_query() as cursor:
             described = cursor.sql(f"SELECT * FROM {self.relation.sql}")
             types = dict(zip(described.columns, map(str, described.types), strict=True))
@@ -431,8 +435,8 @@ class DuckDBSource(CountedSource):
         if self.relation.is_of_pandas:
             of_pandas = [name for name, form in (self.description.kinds or {}).items() if form.nan]
             reasons |= dict.fromkeys(of_pandas, "pandas wrote the file, in which NaN is a missing value")
-        check = typed_check(self.schema, rows, counts, units, reasons=reasons, forms=self.description.kinds)
-        return replace(self.relation.metadata.add_to(check), persons=persons)
+        check = reading.check(self.schema, unit, reasons=reasons, forms=self.description.kinds)
+        return self.relation.metadata.add_to(check)
 
     @property
     def version(self) -> str:
@@ -458,27 +462,17 @@ class DuckDBSource(CountedSource):
         self.cursors.require_open()
         require_state(self.path, self.state, "was open")
 
-    def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
-        self.prepare(columns_of((), predicates))
-        return self._counting.counts(predicates)
+    def _counting(self, columns: Collection[str]) -> DuckDBCounting:
+        self.prepare(columns)
+        return self._opened_counting(self.unit)
 
-    def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        self.prepare(columns_of(question.keys.parts, [question.where]))
-        return self._counting.cells(question)
-
-    def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        self.prepare(columns_of(question.parts, [question.where]))
-        return self._counting.keys(question)
-
-    @property
-    def _counting(self) -> Counting:
+    def _opened_counting(self, unit: str | None) -> DuckDBCounting:
+        """Return the counting of records, whose persons a column names."""
         refusal = (
             f"{str(self.path)!r} cannot be counted: check that the file is whole, "
             "that it is not closed meanwhile, and that memory is free"
         )
-        return Counting(
-            self.cursors.cursor_for_query, self.require_unchanged, self.unit, self.schema, self.seconds, refusal
-        )
+        return DuckDBCounting(self.cursors.cursor_for_query, unit, self.schema, self.seconds, refusal)
 
     def close(self) -> None:
         """Close the source. A count that is running is interrupted."""

@@ -1,18 +1,18 @@
 """Several tables of files in one connection, as the view `records` that DuckDB counts."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import sqlalchemy as sa
 
 from noisycount.engines import dialect as shared
 from noisycount.engines import tables as joined
+from noisycount.engines.counting import Part
 from noisycount.engines.duckdb import connection as duck
-from noisycount.engines.duckdb.dialect import DUCKDB, Counting, DuckDBDialect
+from noisycount.engines.duckdb.dialect import DUCKDB, DuckDBCounting, DuckDBDialect
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.expressions import Person, StatementRecords, type_of
 from noisycount.engines.table_facts import TableFacts
-from noisycount.engines.tables import UNIT, JoinedCounting, Part, TablesSource
+from noisycount.engines.tables import UNIT, TablesSource
 from noisycount.query.person_values import row_flag
 from noisycount.query.predicate import Column
 from noisycount.query.schema import Schema
@@ -49,29 +49,13 @@ def join(
         duck.lock(session.cursors.connection)
         kind = None if records.person is None else records.person.kind
         rows = Schema({**schema.kinds, **({} if kind is None else {UNIT: kind})})
-        counting = _counting(session, sources, parts, rows)
-        joined.require_single_keys(tables, counting.read_row)
+        open_view = session.cursors.cursor_for_query
+        counting = DuckDBCounting(open_view, UNIT, rows, None, _REFUSAL, parts)
+        joined.require_single_keys(tables, counting)
     except BaseException:
         session.cursors.close()
         raise
     return TablesSource(tables, sources, schema, unit, persons, counting)
-
-
-def _counting(
-    session: duck.SharedConnection, sources: Mapping[str, DuckDBSource], parts: Mapping[str, Part], rows: Schema
-) -> JoinedCounting:
-    """Return the counting of the view `records`, whose columns are `rows`."""
-
-    def require_unchanged() -> None:
-        for source in sources.values():
-            source.require_unchanged()
-
-    counting = Counting(session.cursors.cursor_for_query, require_unchanged, UNIT, rows, None, _REFUSAL)
-
-    def read_row(write_statement: Callable[[Mapping[str, Part]], sa.Select[*tuple[Any, ...]]]) -> Sequence[int]:
-        return counting.row(shared.text_of(write_statement(parts), DUCKDB))
-
-    return JoinedCounting(counting.counts, counting.cells, counting.keys, read_row)
 
 
 def _part(source: DuckDBSource) -> Part:

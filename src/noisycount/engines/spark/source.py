@@ -4,107 +4,78 @@
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
-from dataclasses import replace
-from functools import partial
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import field
 from hashlib import sha256
 from itertools import islice
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import Any, Self
 
-import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.sql.expression import ClauseElement
 
-from noisycount.engines import counts as statements
-from noisycount.engines.check import Check, typed_check
+from noisycount.engines.check import Check
 from noisycount.engines.conformance.certificate import Identity
-from noisycount.engines.expressions import Person, StatementRecords, require_units
+from noisycount.engines.counting import Counting, EngineSource, Part, Reading, Result
+from noisycount.engines.counts import KEYS_AT_ONCE, without_unit_statement
+from noisycount.engines.expressions import StatementRecords
 from noisycount.engines.formats import ColumnFormat
-from noisycount.engines.guesses import with_resemblances
 from noisycount.engines.interface import TypedSource, missing_units, require_typed
-from noisycount.engines.persons import persons_of
 from noisycount.engines.places import ServerPlace
-from noisycount.engines.spark.connection import Session
+from noisycount.engines.spark.connection import Api, Session
 from noisycount.engines.spark.dialect import result_of
 from noisycount.engines.spark.table import ColumnType, RelationState, SparkRelation, open_view, schema_of
 from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
-from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
-from noisycount.query.predicate import Column, Predicate
 from noisycount.query.schema import Kind, Schema
 
-Result = TypeVar("Result")
 _UNITS = (Kind.INTEGER, Kind.TEXT, Kind.BOOLEAN)
 _STATE_TIMEOUT = 120.0  # s, to read the types of the columns if the owner states no time-out
 
 
-ViewOpener: TypeAlias = Callable[[], AbstractContextManager[StatementRecords]]
-"""A function that makes a view of records in the session for the time of a context."""
+@frozen
+class SparkReading(Reading):
+    """Records that are read in a session of Spark."""
+
+    records: StatementRecords
+    api: Api
+    parts: Mapping[str, Part] = field(default_factory=dict)
+
+    def rows(self, statement: ClauseElement) -> Sequence[Sequence[Any]]:
+        """Return all rows of a statement's result."""
+        rows: Sequence[Sequence[Any]] = result_of(statement, self.api).collect()
+        return rows
+
+    def columns(self, statement: ClauseElement) -> Sequence[NDArray[Any]]:
+        """Return the first three columns of a statement's result."""
+        table = result_of(statement, self.api).toArrow()
+        return [table[number].to_numpy() for number in range(3)]
+
+    def batches(self, statement: ClauseElement) -> Iterator[Sequence[Sequence[Any]]]:
+        """Yield the rows of a statement's result, some at once."""
+        rows = result_of(statement, self.api).toLocalIterator()
+        yield from iter(lambda: list(islice(rows, KEYS_AT_ONCE)), [])
 
 
 @frozen
-class SparkCounting:
-    """The counting of some records by a session; the functions are those of `Source`."""
+class SparkCounting(Counting):
+    """The counting of some records by a session."""
 
     session: Session
     seconds: float | None  # time-out of a count; None: no limit
-    read_view: Callable[[], ViewOpener]  # reads the present state of the records, and returns the function for its view
+    open_records: Callable[[], AbstractContextManager[SparkReading]]  # reads the present state of the records first
 
-    def counts(self, predicates: Sequence[Predicate]) -> list[int]:
-        """Return the true count for each predicate; see `Source.count`."""
-        self.session.require_open()
+    def open(self) -> AbstractContextManager[SparkReading]:
+        """Return a context that makes views of the records as they are now."""
+        return self.open_records()
 
-        def count(records: StatementRecords) -> list[int]:
-            row = self.row(statements.count_statement(predicates, records))
-            require_units(row[-1:])
-            return list(row[: len(predicates)])
-
-        return self.run(count)
-
-    def cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        """Return the true counts of a table; see `Source.count_cells`."""
-
-        def count(records: StatementRecords) -> list[NDArray[np.int64]]:
-            rows = result_of(statements.cells_statement(question, records), self.session.api).toArrow()
-            return statements.cell_counts(question, records, [rows[n].to_numpy() for n in range(3)])
-
-        return self.run(count)
-
-    def keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        """Yield the groups that have units, and their counts; see `Source.count_keys`."""
-        open_view_of_records, stack = self.read_view(), ExitStack()
-
-        def start() -> tuple[StatementRecords, Iterator[Sequence[Any]]]:
-            records = stack.enter_context(open_view_of_records())
-            keys = result_of(statements.keys_statement(question, records), self.session.api)
-            return records, keys.toLocalIterator()
-
-        try:
-            records, rows = self.session.run(start, self.seconds)
-            while batch := self.session.run(lambda: list(islice(rows, statements.KEYS_AT_ONCE)), self.seconds):
-                yield statements.key_counts(question, records.dialect, batch)
-        finally:
-            stack.close()
-
-    def run(self, work: Callable[[StatementRecords], Result]) -> Result:
-        """Run some work on the records as they are now, within the time-out."""
-        open_view_of_records = self.read_view()
-
-        def run_on_view() -> Result:
-            with open_view_of_records() as records:
-                return work(records)
-
-        return self.session.run(run_on_view, self.seconds)
-
-    def row(self, statement: ClauseElement) -> Sequence[int]:
-        """Return the only row of a statement's result."""
-        (row,) = result_of(statement, self.session.api).collect()
-        return tuple(row)
+    def guard(self, work: Callable[[], Result]) -> Result:
+        """Run some work within the time-out, and return its result; see `Session.run`."""
+        return self.session.run(work, self.seconds)
 
 
 @frozen
-class SparkSource(TypedSource):
+class SparkSource(EngineSource, TypedSource):
     """The records of a table, or of Parquet files, on Spark. Open them with `SparkSource.open`.
 
     Each count reads them anew. Integers have 8 to 64 bits; FLOAT and DECIMAL count as DOUBLE, TIME as text, and a
@@ -199,10 +170,10 @@ class SparkSource(TypedSource):
         if self.unit is None or self.types[self.unit].is_required:
             return
 
-        def missing(records: StatementRecords) -> int:
-            return int(self._counting.row(statements.without_unit_statement(records))[0])
+        def count_missing(reading: Reading) -> int:
+            return int(reading.rows(without_unit_statement(reading.records))[0][0])
 
-        if self._counting.run(missing):
+        if self._counting(()).run(count_missing):
             raise missing_units(self.unit)
 
     def prepare(self, columns: Collection[str] | None = None) -> None:  # noqa: ARG002 - all are alike
@@ -218,44 +189,18 @@ class SparkSource(TypedSource):
 
     def check(self, unit: str | None = None) -> Check:
         """Return facts about the records; see `Source.check`."""
-        columns = [Column(name, kind) for name, kind in self.schema.items()]
-        unit_column = next((column for column in columns if column.name == unit), None)
+        facts: dict[str, dict[str, Any]] = {
+            "reasons": {name: type_.reason for name, type_ in self.types.items()},
+            "forms": {name: ColumnFormat(Kind.REAL, nan="missing") for name in self.nan_missing},
+        }
 
-        def check_records(records: StatementRecords) -> Check:
-            rows, *counts, persons = self._counting.row(statements.values_statement(columns, unit_column, records))
-            units = None if records.person is None and unit_column is None else persons
-            reasons = {name: type_.reason for name, type_ in self.types.items()}
-            forms = {name: ColumnFormat(Kind.REAL, nan="missing") for name in self.nan_missing}
-            check = typed_check(self.schema, rows, counts, units, reasons=reasons, forms=forms)
+        def check_records(reading: Reading) -> Check:
+            return reading.with_resemblances(reading.check(self.schema, unit, **facts), unit)
 
-            def some_texts(name: str, number: int) -> list[str]:
-                statement = statements.texts_statement(records, name, number)
-                return [text for (text,) in result_of(statement, self.session.api).collect()]
+        return self._counting(()).run(check_records)
 
-            check = with_resemblances(check, unit, some_texts)
-            person = records.person
-            if person is None and unit_column is not None:
-                person = Person(records.value(unit_column), unit_column.kind)
-            if person is None:
-                return check
-            with_gaps = [column for column, cells in zip(columns, counts, strict=False) if cells < rows]
-            rows_of = lambda statement: result_of(statement, self.session.api).collect()  # noqa: E731 - one use
-            return replace(check, persons=persons_of(with_gaps, person, records, rows_of))
-
-        return self._counting.run(check_records)
-
-    def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
-        return self._counting.counts(predicates)
-
-    def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        return self._counting.cells(question)
-
-    def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        return self._counting.keys(question)
-
-    @property
-    def _counting(self) -> SparkCounting:
-        return SparkCounting(self.session, self.seconds, self.read_view)
+    def _counting(self, columns: Collection[str]) -> SparkCounting:  # noqa: ARG002 - all are alike
+        return SparkCounting(self.session, self.seconds, lambda: _open_reading(self.session.api, self.read_view()))
 
     def close(self) -> None:
         """Close the records. A running count is cancelled, and not awaited."""
@@ -269,14 +214,14 @@ class SparkSource(TypedSource):
             raise SourceError(f"the columns of {self.place.shown} changed since it was opened: open it again")
         return state
 
-    def read_view(self) -> ViewOpener:
-        """Read the present state of the records, and return the function that makes a view of them."""
-        return partial(
-            open_view,
-            self.session.api,
-            self._read_state(),
-            self.schema,
-            self.unit,
-            self.nan_missing,
-            uses_indexes=self.uses_indexes,
-        )
+    def read_view(self) -> AbstractContextManager[StatementRecords]:
+        """Read the present state of the records, and return a context that makes a view of them."""
+        state, has_indexes = self._read_state(), self.uses_indexes
+        return open_view(self.session.api, state, self.schema, self.unit, self.nan_missing, uses_indexes=has_indexes)
+
+
+@contextmanager
+def _open_reading(api: Api, view: AbstractContextManager[StatementRecords]) -> Iterator[SparkReading]:
+    """Make the view of some records, and yield them."""
+    with view as records:
+        yield SparkReading(records, api)

@@ -2,17 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import Any, TypeAlias
-
-import sqlalchemy as sa
 
 from noisycount.engines import tables as joined
-from noisycount.engines.expressions import StatementRecords
+from noisycount.engines.counting import Part
 from noisycount.engines.places import ServedTable, ServerPlace
-from noisycount.engines.spark.connection import Session
-from noisycount.engines.spark.source import SparkCounting, SparkSource, ViewOpener
+from noisycount.engines.spark.connection import Api, Session
+from noisycount.engines.spark.source import SparkCounting, SparkReading, SparkSource
 from noisycount.engines.table_facts import TableFacts
-from noisycount.engines.tables import Part, TablesSource
+from noisycount.engines.tables import TablesSource
 from noisycount.query.schema import Schema
 
 # This rule of Spark 4.3 makes invalid plans of unions whose branches join one view twice.
@@ -41,51 +38,24 @@ def join(  # noqa: PLR0913 - one argument a property of the tables
     try:
         session.run(lambda: session.api.session.conf.set(*_WITHOUT_ALIASES), None)
         sources = {name: open_table(session) for name, open_table in openers.items()}
-        counting = SparkCounting(session, server.seconds, lambda: _read_view(tables, sources, schema))
-
-        def read_row(write_statement: Callable[[Mapping[str, Part]], sa.Select[*tuple[Any, ...]]]) -> Sequence[int]:
-            open_parts = _read_parts(sources)
-
-            def run_on_views() -> Sequence[int]:
-                with open_parts() as parts:
-                    return counting.row(write_statement(parts))
-
-            return session.run(run_on_views, server.seconds)
-
-        joined.require_single_keys(tables, read_row)
+        counting = SparkCounting(session, server.seconds, lambda: _open_tables(session.api, tables, sources, schema))
+        joined.require_single_keys(tables, counting)
     except BaseException:
         session.close()
         raise
-    functions = joined.JoinedCounting(counting.counts, counting.cells, counting.keys, read_row)
-    return TablesSource(tables, sources, schema, unit, persons, functions)
+    return TablesSource(tables, sources, schema, unit, persons, counting)
 
 
-PartsOpener: TypeAlias = Callable[[], AbstractContextManager[dict[str, Part]]]
-"""A function that makes views of all tables in the session for the time of a context."""
-
-
-def _read_parts(sources: Mapping[str, SparkSource]) -> PartsOpener:
-    """Read the present state of all tables, and return the function that makes a view of each."""
-    openers = {name: source.read_view() for name, source in sources.items()}
+def _open_tables(
+    api: Api, tables: Sequence[TableFacts], sources: Mapping[str, SparkSource], schema: Schema
+) -> AbstractContextManager[SparkReading]:
+    """Read the present state of all tables, and return a context that joins views of them."""
+    views = {name: source.read_view() for name, source in sources.items()}
 
     @contextmanager
-    def open_parts() -> Iterator[dict[str, Part]]:
+    def join_views() -> Iterator[SparkReading]:
         with ExitStack() as stack:
-            yield {
-                name: Part(stack.enter_context(open_view()), sources[name].schema.kinds)
-                for name, open_view in openers.items()
-            }
+            parts = {name: Part(stack.enter_context(view), sources[name].schema.kinds) for name, view in views.items()}
+            yield SparkReading(joined.joined_records(tables, parts, schema.kinds), api, parts)
 
-    return open_parts
-
-
-def _read_view(tables: Sequence[TableFacts], sources: Mapping[str, SparkSource], schema: Schema) -> ViewOpener:
-    """Read the present state of all tables, and return the function that joins views of them."""
-    open_parts = _read_parts(sources)
-
-    @contextmanager
-    def open_records() -> Iterator[StatementRecords]:
-        with open_parts() as parts:
-            yield joined.joined_records(tables, parts, schema.kinds)
-
-    return open_records
+    return join_views()

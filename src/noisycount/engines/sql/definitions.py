@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import chain
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
-from noisycount.engines.sql.relations import CALLS_OTHERS
+from noisycount.engines.sql.relations import COLUMNS, RELATION
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 
@@ -246,45 +246,6 @@ def _number(node: exp.Expr) -> str | None:
     return "int8" if node.this.isdigit() else "numeric"
 
 
-_RELATION = text(
-    f"""
-    WITH RECURSIVE parts AS (
-      SELECT c.oid, c.relkind FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-      WHERE n.nspname = :schema AND c.relname = :name
-      UNION
-      SELECT c.oid, c.relkind FROM parts AS p
-      JOIN pg_inherits AS i ON i.inhparent = p.oid JOIN pg_class AS c ON c.oid = i.inhrelid
-    )
-    SELECT CASE WHEN c.relkind = 'v' THEN coalesce(pg_get_viewdef(c.oid), '') END AS definition,
-      (SELECT bool_and(p.relkind IN ('r', 'v', 'm', 'p')) FROM parts AS p) AS is_own,
-      {CALLS_OTHERS} AS calls_others,
-      ARRAY(
-        SELECT pg_get_expr(p.polqual, p.polrelid) FROM pg_policy AS p
-        WHERE p.polrelid = c.oid AND c.relrowsecurity AND p.polcmd IN ('r', '*')
-          AND p.polqual IS NOT NULL
-          AND (NOT :is_counted OR row_security_active(c.oid) AND EXISTS (
-            SELECT FROM unnest(p.polroles) AS role
-            WHERE role = 0 OR pg_has_role(role, 'MEMBER')))
-      ) AS policies
-    FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-    WHERE n.nspname = :schema AND c.relname = :name
-    """  # noqa: S608 - the inserted text is a constant
-)
-_COLUMNS = text(
-    """
-    SELECT a.attname AS name, a.attgenerated = 'v' AS is_made,
-      CASE WHEN t.typtype = 'b' AND n.nspname = 'pg_catalog' THEN t.typname ELSE '' END AS type
-    FROM pg_attribute AS a
-    JOIN pg_class AS c ON c.oid = a.attrelid
-    JOIN pg_namespace AS s ON s.oid = c.relnamespace
-    JOIN pg_type AS t ON t.oid = a.atttypid
-    JOIN pg_namespace AS n ON n.oid = t.typnamespace
-    WHERE s.nspname = :schema AND c.relname = :name AND a.attnum > 0 AND NOT a.attisdropped
-    ORDER BY a.attnum
-    """
-)
-
-
 def computed_columns(connection: Connection, schema: str, name: str) -> frozenset[str]:
     """Return the columns of a relation that are computed when it is read, and might fail.
 
@@ -316,7 +277,7 @@ class _Catalog:
 
     def _read(self, schema: str, name: str, *, is_counted: bool) -> Types:
         names = {"schema": schema, "name": name}
-        relation = self.connection.execute(_RELATION, {**names, "is_counted": is_counted}).one_or_none()
+        relation = self.connection.execute(RELATION, {**names, "is_counted": is_counted}).one_or_none()
         if relation is None:
             return {}
         if not relation.is_own:
@@ -324,8 +285,8 @@ class _Catalog:
                 f"{name!r} has foreign records. Reading can fail at one of them and reveal it: "
                 "copy them into a table or a materialised view"
             )
-        columns = self.connection.execute(_COLUMNS, names).all()
-        types = {each.name: None if each.is_made else each.type for each in columns}
+        columns = self.connection.execute(COLUMNS, names).all()
+        types = {each.name: None if each.is_made else each.server_type for each in columns}
         try:
             for policy in relation.policies:
                 require_truth(parse_definition(policy), {name: types})
@@ -334,7 +295,7 @@ class _Catalog:
                 f"{name!r} has a policy of rows that does more than compare columns. It can fail "
                 "at one record and reveal it: write it as comparisons of columns"
             ) from None
-        if relation.definition is None:
+        if relation.kind != "v":
             return types
         try:
             outputs = self._output_types(parse_definition("" if relation.calls_others else relation.definition))

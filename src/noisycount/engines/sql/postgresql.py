@@ -18,7 +18,7 @@ from noisycount.engines.dialect import NOTHING, ONE, OUTSIDE, Expression, Lists
 from noisycount.engines.formats import DIGITS_WITH_ZEROS, SIGNS_FROM, SIGNS_TO, WHITE_SPACE, ZEROS_INSIDE
 from noisycount.engines.sql.definitions import computed_columns
 from noisycount.engines.sql.dialect import ServerDialect
-from noisycount.engines.sql.relations import ServerRelations
+from noisycount.engines.sql.relations import COLUMNS, ServerRelations
 from noisycount.engines.sql.table import Form, FoundColumn, FoundName
 from noisycount.engines.views.relations import UnitClaim
 from noisycount.engines.views.stability import require_stable
@@ -54,36 +54,6 @@ _SCHEMA = sa.text(
     LIMIT 1
     """
 )
-_COLUMNS = sa.text(
-    """
-    WITH RECURSIVE found AS (
-      SELECT a.attnum, a.attname, a.attnotnull, a.atttypid, a.atttypmod,
-             a.atttypid AS base, a.atttypmod AS modifier
-      FROM pg_attribute AS a
-      JOIN pg_class AS c ON c.oid = a.attrelid
-      JOIN pg_namespace AS n ON n.oid = c.relnamespace
-      WHERE n.nspname = :schema AND c.relname = :name AND a.attnum > 0 AND NOT a.attisdropped
-      UNION ALL
-      SELECT f.attnum, f.attname, f.attnotnull, f.atttypid, f.atttypmod, t.typbasetype, t.typtypmod
-      FROM found AS f JOIN pg_type AS t ON t.oid = f.base
-      WHERE t.typtype = 'd'
-    )
-    SELECT f.attname AS name, f.attnotnull AS is_required, f.modifier AS modifier,
-           format_type(f.atttypid, f.atttypmod) AS type,
-           t.typname AS base, n.nspname = 'pg_catalog' AS is_own,
-           (t.typtype = 'e' OR t.typtype = 'b' AND t.typname = 'citext') AND NOT EXISTS (
-             SELECT FROM pg_cast AS k
-             WHERE k.castsource = t.oid AND k.casttarget = 'text'::regtype AND k.castmethod = 'f'
-           ) AS is_text
-    FROM found AS f
-    JOIN pg_type AS t ON t.oid = f.base
-    JOIN pg_namespace AS n ON n.oid = t.typnamespace
-    WHERE t.typtype <> 'd'
-    ORDER BY f.attnum
-    """
-)
-"""The columns of a table; a domain has its base type. A type counts as text unless its cast is a user's function."""
-
 _REACHED = sa.text(
     """
     WITH RECURSIVE reached AS (
@@ -133,7 +103,7 @@ def _is_derived(words: list[str]) -> bool:
 
 
 def _column(row: Mapping[str, Any]) -> FoundColumn:
-    """Return a column from its row of `_COLUMNS`."""
+    """Return a column from its row of `COLUMNS`."""
     kind, form = None, Form.PLAIN
     if row["is_text"]:
         kind, form = Kind.TEXT, Form.CAST
@@ -201,7 +171,7 @@ class PostgreSQL(ServerDialect):
 
     def columns(self, connection: sa.Connection, table: FoundName) -> tuple[FoundColumn, ...]:
         """Return the columns of a table or view. Types that users made are named with their schema."""
-        rows = [dict(row) for row in connection.execute(_COLUMNS, asdict(table)).mappings()]
+        rows = [dict(row) for row in connection.execute(COLUMNS, asdict(table)).mappings()]
         computed = computed_columns(connection, table.schema or "", table.name)
         return tuple(
             FoundColumn(row["name"], row["type"], is_computed=True) if row["name"] in computed else _column(row)

@@ -14,42 +14,80 @@ _TYPES = {
     "bool": "boolean",
     **{name: name for name in ("uuid", "date")},
 }
-# true if the view c calls functions or operators that are not the server's own
-CALLS_OTHERS = """EXISTS (
+RELATION = text(
+    """
+    WITH RECURSIVE parts AS (
+      SELECT c.oid, c.relkind FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+      WHERE n.nspname = :schema AND c.relname = :name
+      UNION
+      SELECT c.oid, c.relkind FROM parts AS p
+      JOIN pg_inherits AS i ON i.inhparent = p.oid JOIN pg_class AS c ON c.oid = i.inhrelid
+    )
+    SELECT c.oid AS oid, c.relkind AS kind,
+      CASE WHEN c.relkind IN ('v', 'm') THEN coalesce(pg_get_viewdef(c.oid), '') END AS definition,
+      EXISTS (
         SELECT FROM pg_depend AS d
         WHERE d.refclassid IN ('pg_proc'::regclass, 'pg_operator'::regclass)
           AND d.classid = 'pg_rewrite'::regclass
           AND d.objid IN (SELECT r.oid FROM pg_rewrite AS r WHERE r.ev_class = c.oid)
-      )"""
-_RELATION = text(
-    f"""
-    WITH RECURSIVE parts AS (
-      SELECT c.oid FROM pg_class AS c WHERE c.oid = :oid
-      UNION
-      SELECT i.inhrelid FROM parts AS p JOIN pg_inherits AS i ON i.inhparent = p.oid
-    )
-    SELECT c.relkind AS kind,
-      CASE WHEN c.relkind IN ('v', 'm') THEN pg_get_viewdef(c.oid) END AS definition,
-      {CALLS_OTHERS} AS calls_others,
+      ) AS calls_others,
       c.relrowsecurity AS has_policies,
       ARRAY(SELECT p.oid::text FROM parts AS p) AS parts,
-      (SELECT bool_or(t.relkind = 'f') FROM parts AS p JOIN pg_class AS t ON t.oid = p.oid) AS has_foreign_rows
-    FROM pg_class AS c WHERE c.oid = :oid
-    """  # noqa: S608 - with a constant of ours
-)
-_OID = text(
-    "SELECT c.oid FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace "
-    "WHERE n.nspname = :schema AND c.relname = :name AND c.relkind = ANY (ARRAY['r', 'v', 'm', 'p', 'f'])"
-)
-_COLUMNS = text(
-    """
-    SELECT a.attname AS name, CASE WHEN t.typtype = 'b' AND n.nspname = 'pg_catalog'
-      AND coalesce((SELECT l.collisdeterministic FROM pg_collation AS l WHERE l.oid = a.attcollation), true)
-      THEN t.typname ELSE '' END AS type
-    FROM pg_attribute AS a JOIN pg_type AS t ON t.oid = a.atttypid JOIN pg_namespace AS n ON n.oid = t.typnamespace
-    WHERE a.attrelid = :oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+      (SELECT bool_and(p.relkind IN ('r', 'v', 'm', 'p')) FROM parts AS p) AS is_own,
+      ARRAY(
+        SELECT pg_get_expr(p.polqual, p.polrelid) FROM pg_policy AS p
+        WHERE p.polrelid = c.oid AND c.relrowsecurity AND p.polcmd IN ('r', '*')
+          AND p.polqual IS NOT NULL
+          AND (NOT :is_counted OR row_security_active(c.oid) AND EXISTS (
+            SELECT FROM unnest(p.polroles) AS role
+            WHERE role = 0 OR pg_has_role(role, 'MEMBER')))
+      ) AS policies
+    FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+    WHERE n.nspname = :schema AND c.relname = :name
     """
 )
+"""A relation: its definition, whether it calls functions or operators that are not the server's own, whether it and its
+parts hold rows of this server, and the policies of rows; with `is_counted`, those that apply to the account."""
+
+COLUMNS = text(
+    """
+    WITH RECURSIVE found AS (
+      SELECT a.attrelid, a.attnum, a.atttypid AS base, a.atttypmod AS modifier
+      FROM pg_attribute AS a
+      JOIN pg_class AS c ON c.oid = a.attrelid
+      JOIN pg_namespace AS n ON n.oid = c.relnamespace
+      WHERE n.nspname = :schema AND c.relname = :name AND a.attnum > 0 AND NOT a.attisdropped
+      UNION ALL
+      SELECT f.attrelid, f.attnum, t.typbasetype, t.typtypmod
+      FROM found AS f JOIN pg_type AS t ON t.oid = f.base
+      WHERE t.typtype = 'd'
+    )
+    SELECT a.attname AS name, a.attnotnull AS is_required, f.modifier AS modifier,
+           format_type(a.atttypid, a.atttypmod) AS type,
+           t.typname AS base, n.nspname = 'pg_catalog' AS is_own,
+           (t.typtype = 'e' OR t.typtype = 'b' AND t.typname = 'citext') AND NOT EXISTS (
+             SELECT FROM pg_cast AS k
+             WHERE k.castsource = t.oid AND k.casttarget = 'text'::regtype AND k.castmethod = 'f'
+           ) AS is_text,
+           CASE WHEN f.base = a.atttypid AND t.typtype = 'b' AND n.nspname = 'pg_catalog'
+             THEN t.typname ELSE '' END AS server_type,
+           a.attgenerated = 'v' AS is_made,
+           coalesce(
+             (SELECT l.collisdeterministic FROM pg_collation AS l WHERE l.oid = a.attcollation), true
+           ) AS is_bytewise
+    FROM found AS f
+    JOIN pg_attribute AS a ON a.attrelid = f.attrelid AND a.attnum = f.attnum
+    JOIN pg_type AS t ON t.oid = f.base
+    JOIN pg_namespace AS n ON n.oid = t.typnamespace
+    WHERE t.typtype <> 'd'
+    ORDER BY a.attnum
+    """
+)
+"""The columns of a relation; a domain has its base type, and no `server_type`, as types that users made have none.
+
+A type counts as text unless its cast is a user's function.
+"""
+
 _KEYS = text(
     """
     SELECT ARRAY(
@@ -68,7 +106,9 @@ _KEYS = text(
 _READ = text(
     """
     WITH RECURSIVE reached AS (
-      SELECT c.oid, c.relkind, false AS is_hidden FROM pg_class AS c WHERE c.oid = :oid
+      SELECT c.oid, c.relkind, false AS is_hidden
+      FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+      WHERE n.nspname = :schema AND c.relname = :name
       UNION
       SELECT t.oid, t.relkind, r.is_hidden OR r.relkind = 'm' FROM reached AS r
       JOIN pg_rewrite AS w ON w.ev_class = r.oid AND w.ev_type = '1'
@@ -96,30 +136,28 @@ class ServerRelations:
         if schema is None:
             raise UnprovenError(f"it reads {name!r}, which is the server's own")
         if (schema, name) not in self.known:
-            oid = self.connection.execute(_OID, {"schema": schema, "name": name}).scalar()
-            if oid is None:
-                raise UnprovenError(f"it reads {name!r}, which is not there")
-            shown = name if schema == "public" else f"{schema}.{name}"
-            self.known[schema, name] = self._read(shown, oid, may_be_public="." not in schema + name)
+            self.known[schema, name] = self._read(schema, name)
         return self.known[schema, name]
 
     def require_recorded(self, schema: str, name: str) -> None:
         """Raise SourceError unless the definitions below a view named the relations that the server recorded."""
-        oid = self.connection.execute(_OID, {"schema": schema, "name": name}).scalar()
-        recorded = {
-            (each.schema, each.name): each.is_hidden for each in self.connection.execute(_READ, {"oid": oid}).all()
-        }
+        reached = self.connection.execute(_READ, {"schema": schema, "name": name}).all()
+        recorded = {(each.schema, each.name): each.is_hidden for each in reached}
         needed = {place for place, is_hidden in recorded.items() if not is_hidden}
         if differing := (needed - self.known.keys()) | (self.known.keys() - recorded.keys()):
             raise unreadable_view(name, f"the server and its definition differ about {'.'.join(min(differing))!r}")
 
-    def _read(self, shown: str, oid: int, *, may_be_public: bool) -> BaseTable | ViewDefinition:
+    def _read(self, schema: str, name: str) -> BaseTable | ViewDefinition:
         """Return a relation as the catalog describes it. A unique index of a table says nothing of its children."""
-        relation = self.connection.execute(_RELATION, {"oid": oid}).one()
-        if relation.has_foreign_rows:
+        place: dict[str, object] = {"schema": schema, "name": name}
+        relation = self.connection.execute(RELATION, {**place, "is_counted": False}).one_or_none()
+        if relation is None or relation.kind not in {"r", "v", "m", "p", "f"}:
+            raise UnprovenError(f"it reads {name!r}, which is not there")
+        shown, may_be_public = name if schema == "public" else f"{schema}.{name}", "." not in schema + name
+        if not relation.is_own:
             raise UnprovenError(f"it reads {shown!r}, whose rows are those of another place")
-        columns = self.connection.execute(_COLUMNS, {"oid": oid}).all()
-        types = {each.name: _TYPES.get(each.type, "") for each in columns}
+        columns = self.connection.execute(COLUMNS, place).all()
+        types = {each.name: _TYPES.get(each.server_type if each.is_bytewise else "", "") for each in columns}
         if relation.definition is not None:
             return ViewDefinition(
                 shown,
@@ -130,7 +168,7 @@ class ServerRelations:
                 may_be_public=may_be_public,
             )
         has_children = len(relation.parts) > 1 and relation.kind != "p"
-        keys = [] if has_children else list(self.connection.execute(_KEYS, {"oid": oid}).scalars())
+        keys = [] if has_children else list(self.connection.execute(_KEYS, {"oid": relation.oid}).scalars())
         return BaseTable(
             shown,
             types,

@@ -5,25 +5,21 @@
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import replace
-from functools import partial
+from contextlib import contextmanager
+from dataclasses import field
 from hashlib import sha256
-from typing import Any, TypeVar
+from typing import Any
 
-import numpy as np
 import sqlalchemy as sa
-from numpy.typing import NDArray
 
-from noisycount.engines import counts as statements
-from noisycount.engines.check import Check, typed_check
+from noisycount.engines.check import Check
 from noisycount.engines.conformance.certificate import Identity
+from noisycount.engines.counting import Counting, EngineSource, Part, Reading, Result
+from noisycount.engines.counts import KEYS_AT_ONCE
 from noisycount.engines.dialect import Expression
-from noisycount.engines.expressions import Person, StatementRecords, is_nan, require_units, type_of
+from noisycount.engines.expressions import Person, StatementRecords, is_nan, type_of
 from noisycount.engines.formats import ColumnFormat
-from noisycount.engines.guesses import with_resemblances
 from noisycount.engines.interface import TypedSource, missing_units, require_typed
-from noisycount.engines.persons import persons_of
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.sql import table as tables
 from noisycount.engines.sql.connection import Server, ServerTransactions, without_server_errors
@@ -31,8 +27,6 @@ from noisycount.engines.sql.dialect import ServerDialect
 from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
-from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
-from noisycount.query.predicate import Column, Predicate
 from noisycount.query.schema import Kind, Schema
 
 
@@ -60,7 +54,11 @@ class CountedTable:
             for each in self.columns
             for value in [self._value(each)]
         }
-        person = None if self.unit is None else self._person_of(self._unit)
+        person = None
+        if self.unit is not None:  # texts differ as the dialect compares texts
+            unit, value = self._unit, self._column(self._unit)
+            is_text = unit.kind is Kind.TEXT and unit.form is not tables.Form.NAMED
+            person = Person(self.dialect.text(value) if is_text else value, unit.kind, unit.is_required)
         return StatementRecords(
             self._clause, lambda column: values[column.name], person, self.dialect, self.uses_indexes
         )
@@ -86,40 +84,9 @@ class CountedTable:
         if connection.execute(missing).scalar():
             raise missing_units(self.unit)
 
-    def check(self, connection: sa.Connection, schema: Schema, unit: str | None) -> Check:
-        """Return facts about the columns and the number of persons, for the owner."""
-        held = {each.name: each for each in self.columns}
-        persons = [] if unit not in held else [self._person_of(held[unit]).value.distinct()]
-        columns = [Column(name, kind) for name, kind in schema.items()]
-        values = [
-            self.records.value(each) if each.name in self.nan_missing else self._column(held[each.name])
-            for each in columns
-        ]
-        selected = [sa.func.count(), *map(sa.func.count, values), *statements.nan_counts(columns, self.records)]
-        rows, *counts = connection.execute(
-            sa.select(*selected, *map(sa.func.count, persons)).select_from(self._clause)
-        ).one()
-        units = counts.pop() if persons else None
-        types, reasons = ({name: getattr(each, fact) for name, each in held.items()} for fact in ("type", "reason"))
-        forms = {name: ColumnFormat(Kind.REAL, nan="missing") for name in self.nan_missing}
-        check = typed_check(schema, rows, counts, units, types=types, reasons=reasons, forms=forms)
-        texts = partial(statements.texts_statement, self.records)
-        check = with_resemblances(check, unit, lambda *sample: connection.execute(texts(*sample)).scalars())
-        if unit not in held:
-            return check
-        with_gaps = [Column(each.name, each.kind) for each in check.columns if each.kind is not None and each.missing]
-        rows_of = lambda statement: connection.execute(statement).all()  # noqa: E731 - one use
-        return replace(check, persons=persons_of(with_gaps, self._person_of(held[unit]), self.records, rows_of))
-
     @property
     def _unit(self) -> tables.FoundColumn:
         return next(each for each in self.columns if each.name == self.unit)
-
-    def _person_of(self, unit: tables.FoundColumn) -> Person:
-        """Return the person of a record from the unit column. Texts differ as the dialect compares texts."""
-        is_text = unit.kind is Kind.TEXT and unit.form is not tables.Form.NAMED
-        value = self.dialect.text(self._column(unit)) if is_text else self._column(unit)
-        return Person(value, unit.kind, unit.is_required)
 
     def _value(self, found: tables.FoundColumn) -> Expression:
         """Return an expression of a column's values in the type of its kind."""
@@ -148,68 +115,52 @@ class CountedTable:
         return sa.column(sa.quoted_name(found.name, self.dialect.quote), type_of(found.kind))
 
 
-Result = TypeVar("Result")
 _IDENTIFY_TIMEOUT = 10.0  # s, to read a few rows of the server's catalog
 
 
 @frozen
-class ServerCounting:
-    """The counting of some records of a server; the functions are those of `Source`."""
+class ServerReading(Reading):
+    """Records that are read in a transaction of a server."""
+
+    records: StatementRecords
+    connection: sa.Connection
+    parts: Mapping[str, Part] = field(default_factory=dict)
+
+    def rows(self, statement: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
+        """Return all rows of a statement's result."""
+        return self.connection.execute(statement).all()
+
+    def batches(self, statement: sa.Select[Any]) -> Iterator[Sequence[sa.Row[Any]]]:
+        """Yield the rows of a statement's result, some at once."""
+        result = self.connection.execute(statement)
+        yield from iter(lambda: result.fetchmany(KEYS_AT_ONCE), [])
+
+
+@frozen
+class ServerCounting(Counting):
+    """The counting of some records of a server."""
 
     transactions: ServerTransactions
     shown: str  # name of the records in messages
     records: StatementRecords
-    require_same: Callable[[sa.Connection], None]  # raises SourceError if a table is not as it was at the opening
+    tables: Sequence[CountedTable]  # tables of the records
+    parts: Mapping[str, Part] = field(default_factory=dict)  # records of each of several tables, by its name
 
-    def counts(self, predicates: Sequence[Predicate]) -> list[int]:
-        """Return the true count for each predicate; see `Source.count`."""
+    @contextmanager
+    def open(self) -> Iterator[ServerReading]:
+        """Begin a transaction. Raise SourceError if a table is not as it was at the opening."""
+        with self.transactions.transaction() as connection:
+            for table in self.tables:
+                table.require_same(connection)
+            yield ServerReading(self.records, connection, self.parts)
 
-        def count(connection: sa.Connection) -> list[int]:
-            row = connection.execute(statements.count_statement(predicates, self.records)).one()
-            require_units(row[-1:])
-            return list(map(int, row[: len(predicates)]))
-
-        return self.run(count)
-
-    def cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        """Return the true counts of a table; see `Source.count_cells`."""
-
-        def count(connection: sa.Connection) -> list[NDArray[np.int64]]:
-            result = connection.execute(statements.cells_statement(question, self.records))
-            rows = np.array([row[:3] for row in result], np.object_).reshape(-1, 3)
-            return statements.cell_counts(question, self.records, rows.T)
-
-        return self.run(count)
-
-    def keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        """Yield the groups that have units, and their counts; see `Source.count_keys`."""
-        stack = ExitStack()
-
-        def start() -> sa.CursorResult[*tuple[Any, ...]]:
-            connection = stack.enter_context(self.transactions.transaction())
-            self.require_same(connection)
-            return connection.execute(statements.keys_statement(question, self.records))
-
-        try:
-            result = without_server_errors(self.shown, start)
-            while rows := without_server_errors(self.shown, lambda: result.fetchmany(statements.KEYS_AT_ONCE)):
-                yield statements.key_counts(question, self.records.dialect, rows)
-        finally:
-            without_server_errors(self.shown, stack.close)
-
-    def run(self, work: Callable[[sa.Connection], Result]) -> Result:
-        """Run some work in a transaction, after checking that the tables are as they were."""
-
-        def run_on_same() -> Result:
-            with self.transactions.transaction() as connection:
-                self.require_same(connection)
-                return work(connection)
-
-        return without_server_errors(self.shown, run_on_same)
+    def guard(self, work: Callable[[], Result]) -> Result:
+        """Run some work and return its result; see `without_server_errors`."""
+        return without_server_errors(self.shown, work)
 
 
 @frozen
-class SqlSource(TypedSource):
+class SqlSource(EngineSource, TypedSource):
     """The records of a table or view of a server. Open them with `SqlSource.open`.
 
     Whole numbers have up to 64 bits; FLOAT and DECIMAL count as DOUBLE; texts of fixed width lose their trailing
@@ -334,24 +285,23 @@ class SqlSource(TypedSource):
 
     def prepare(self, columns: Collection[str] | None = None) -> None:  # noqa: ARG002 - all are alike
         """Raise SourceError if the table cannot be counted now; see `Source.prepare`."""
-        self._counting.run(lambda _: None)
+        self._counting(()).run(lambda _: None)
 
-    def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
-        return self._counting.counts(predicates)
-
-    def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        return self._counting.cells(question)
-
-    def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        return self._counting.keys(question)
-
-    @property
-    def _counting(self) -> ServerCounting:
-        return ServerCounting(self.transactions, self.shown, self.table.records, self.table.require_same)
+    def _counting(self, columns: Collection[str]) -> ServerCounting:  # noqa: ARG002 - all are alike
+        return ServerCounting(self.transactions, self.shown, self.table.records, [self.table])
 
     def check(self, unit: str | None = None) -> Check:
         """Return facts about the records; see `Source.check`."""
-        return self._counting.run(lambda connection: self.table.check(connection, self.schema, unit or self.unit))
+        facts: dict[str, dict[str, Any]] = {
+            "types": {column.name: column.type for column in self.table.columns},
+            "reasons": {column.name: column.reason for column in self.table.columns},
+            "forms": {name: ColumnFormat(Kind.REAL, nan="missing") for name in self.nan_missing},
+        }
+
+        def check_records(reading: Reading) -> Check:
+            return reading.with_resemblances(reading.check(self.schema, unit, **facts), unit or self.unit)
+
+        return self._counting(()).run(check_records)
 
     def close(self) -> None:
         """Close the records. A running count is cancelled, and not awaited."""

@@ -1,16 +1,14 @@
 """Several tables of one server, which the server joins and counts."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-
-import sqlalchemy as sa
 
 from noisycount.engines import tables as joined
+from noisycount.engines.counting import Part
 from noisycount.engines.places import ServedTable, ServerPlace
 from noisycount.engines.sql.connection import Server
 from noisycount.engines.sql.source import ServerCounting, SqlSource
 from noisycount.engines.table_facts import TableFacts
-from noisycount.engines.tables import Part, TablesSource
+from noisycount.engines.tables import TablesSource
 from noisycount.query.schema import Schema
 
 
@@ -43,16 +41,6 @@ def join(  # noqa: PLR0913 - one argument a property of the tables
     parts = {name: Part(source.table.records, source.schema.kinds) for name, source in sources.items()}
     records = joined.joined_records(tables, parts, schema.kinds)
 
-    def require_same(connection: sa.Connection) -> None:
-        for source in sources.values():
-            source.table.require_same(connection)
-
-    counting = ServerCounting(transactions, "the tables", records, require_same)
-
-    def read_row(write_statement: Callable[[Mapping[str, Part]], sa.Select[*tuple[Any, ...]]]) -> Sequence[int]:
-        statement = write_statement(parts)
-        return counting.run(lambda connection: tuple(connection.execute(statement).one()))
-
-    joined.require_single_keys(tables, read_row)
-    functions = joined.JoinedCounting(counting.counts, counting.cells, counting.keys, read_row)
-    return TablesSource(tables, sources, schema, unit, persons, functions)
+    counting = ServerCounting(transactions, "the tables", records, [each.table for each in sources.values()], parts)
+    joined.require_single_keys(tables, counting)
+    return TablesSource(tables, sources, schema, unit, persons, counting)
