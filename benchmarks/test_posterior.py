@@ -88,8 +88,8 @@ def each(times: int, action: Callable[[], object]) -> Run:
     return lambda: seconds(repeated) / times
 
 
-@pytest.mark.parametrize("size", [10**3, 10**9])
-def test_refining_takes_no_longer_than_drawing_the_noise(show: Show, size: int) -> None:
+@pytest.mark.parametrize("size", [10**3, 10**6, 10**9])
+def test_refining_takes_less_time_than_drawing_the_noise(show: Show, size: int) -> None:
     """Ten million answers, beside ten million draws of NumPy; a value, beside the direct sum."""
     generator, population, noise = np.random.default_rng(1), Binomial(size, RATE), Laplace(SCALE)
     answers = generator.binomial(size, RATE, ANSWERS) + generator.laplace(0, SCALE, ANSWERS)
@@ -102,7 +102,7 @@ def test_refining_takes_no_longer_than_drawing_the_noise(show: Show, size: int) 
         directly(size, few, prior_is_ready=True),
     )
     value, exponent = ours / ANSWERS, round(math.log10(size))
-    beside_draws = Comparison(f"refine 1e7, n = 1e{exponent}", ours, "NumPy laplace", drawn, drawn)
+    beside_draws = Comparison(f"refine 1e7, n = 1e{exponent}", ours, "NumPy laplace", drawn, 0.6 * drawn)
     name = f"refined value, n = 1e{exponent}"
     beside_sum = Comparison(name, value, "eq. (11) in NumPy", summed, summed / 1000)
     show(beside_draws)

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 import noisycount as nc
-from noisycount.analysis.posterior.laplace_cells import wide_cells
+from noisycount.analysis.posterior.laplace_cells import laplace_cells, wide_cells
 from noisycount.analysis.posterior.posterior import posterior
 from noisycount.analysis.posterior.refine import Estimate, posterior_values, refine
 from noisycount.frozen import frozen
@@ -264,15 +264,26 @@ class Fair(ClosedFormPopulation):
         return nc.Binomial(self.size, 0.5)
 
 
+@pytest.mark.parametrize("scale", [0.3, 10.0])
+def test_answers_inside_the_cells_need_no_clipping(scale: float) -> None:
+    """Their means are those that clipping gives, to the last digit."""
+    law, answers = nc.Binomial(10**6, 0.3).law(), np.linspace(298_000, 302_000, 50_001)
+    cells = laplace_cells(law, 10**6, scale, answers[0], answers[-1])
+    assert cells is not None
+    inside = cells.means(answers, (answers[0], answers[-1]))
+    assert inside.tolist() == cells.means(answers, (-math.inf, math.inf)).tolist()
+
+
 def test_a_population_states_whether_its_law_is_smooth() -> None:
     """Cells serve whoever says so, and nobody else: not a table, nor a law with two tops."""
     noise, answers = nc.Laplace(40), np.linspace(49_950, 50_050, 10)
     cells, known = (wide_cells(some(100_000), noise) for some in (Fair, lambda n: nc.Binomial(n, 0.5)))
     assert cells is not None
     assert known is not None
-    assert cells.means(answers) == pytest.approx(known.means(answers), rel=1e-12)
+    ends = float(answers[0]), float(answers[-1])
+    assert cells.means(answers, ends) == pytest.approx(known.means(answers, ends), rel=1e-12)
     told = [posterior(answer, nc.Binomial(100_000, 0.5), noise).mean for answer in answers[:3].tolist()]
-    assert known.means(answers)[:3] == pytest.approx(told, rel=1e-12)
+    assert known.means(answers, ends)[:3] == pytest.approx(told, rel=1e-12)
     assert wide_cells(nc.Strata([200_000], [0.5]), noise) is None
     assert wide_cells(nc.BetaBinomial(200_000, 0.5, 0.5), noise) is None
 

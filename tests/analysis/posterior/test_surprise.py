@@ -136,6 +136,17 @@ def test_refining_warns_once_of_all_answers_that_contradict() -> None:
         nc.refine(np.array([*LIKELY, np.nan]), HEALTH, PRICED)
 
 
+@pytest.mark.parametrize("size", [100, 10**6])
+def test_the_warning_counts_the_answers_of_a_long_column(size: int) -> None:
+    """It states as many as have a small surprise, each computed by itself."""
+    population, noise, generator = nc.Binomial(size, 0.3), nc.Laplace(10), np.random.default_rng(1)
+    spread = generator.laplace(0, 30, 40_000) + generator.normal(0, (0.21 * size) ** 0.5, 40_000)
+    answers = np.append(0.3 * size + spread, [np.nan] * 20_000)
+    number = (surprises(answers[:40_000], population, noise) < SURPRISING).sum()
+    with pytest.warns(UserWarning, match=f"^{number:,} of 40,000 answers contradict"):
+        nc.refine(answers, population, noise)
+
+
 def test_refining_warns_of_samples_by_the_distribution_of_the_sample() -> None:
     """9 of 10 records are surprising at the rate 0.3, though 9 of the 40 records of the population are not."""
     with pytest.warns(UserWarning, match="2 of 4 answers contradict the population"):

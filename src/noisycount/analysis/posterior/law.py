@@ -16,6 +16,7 @@ from noisycount.model.searches import first_true
 
 # Nats. Terms below e^−80 of the largest term of a sum are left out: any number of them changes no double.
 DEPTH = 80.0
+_PIECE = 1 << 13  # counts of a piece of a table; its intermediate arrays stay in the cache
 _AT_ONCE = 1024  # number of counts up to which all probabilities cost less than a search
 
 
@@ -29,7 +30,9 @@ class CountTable:
     @classmethod
     def between(cls, law: CountDistribution, first: int, last: int) -> "CountTable":
         """Return the table of a distribution from a first to a last count."""
-        return cls(first, law.log_pmf(np.arange(first, last + 1, dtype=np.float64)))
+        starts = range(first, last + 1, _PIECE)
+        pieces = [np.arange(start, min(start + _PIECE, last + 1), dtype=np.float64) for start in starts]
+        return cls(first, np.concatenate([law.log_pmf(piece) for piece in pieces]))
 
     @property
     def last(self) -> int:

@@ -57,7 +57,8 @@ def _surprise_under(population: Population, mechanism: Mechanism) -> Callable[[f
 
     def surprise(answer: float) -> float:
         distances = answer - counts
-        tails = (float(chances @ np.exp(errors.log_exceedance(side * distances))) for side in (-1, 1))
+        # Not a product of vectors, for which NumPy wakes threads that wait for the processor.
+        tails = (float((chances * np.exp(errors.log_exceedance(side * distances))).sum()) for side in (-1, 1))
         return min(1.0, 2 * min(tails))
 
     return surprise
@@ -154,23 +155,25 @@ def _warn_of_contradiction(
     not surprising in few steps.
     """
     low, high = not_surprising_range(population, mechanism)
-    if low <= extremes[0] and extremes[1] <= high:
+    if not answers.size or (low <= extremes[0] and extremes[1] <= high):
         return
     surprise, number = _surprise_under(population, mechanism), 0
-    pieces = [answers[start : start + _PIECE] for start in range(0, answers.size or 1, _PIECE)]
-    too_low = np.sort(np.concatenate([piece[piece < low] for piece in pieces]))
-    too_high = np.sort(np.concatenate([piece[piece > high] for piece in pieces]))[::-1]
-    for outside in (too_low, too_high):
+    lows, highs, missing = [], [], 0
+    for start in range(0, answers.size, _PIECE):
+        piece = answers[start : start + _PIECE]
+        lows.append(piece.compress(piece < low))
+        highs.append(piece.compress(piece > high))
+        missing += int(np.count_nonzero(np.isnan(piece)))
+    for outside in (np.sort(np.concatenate(lows)), np.sort(np.concatenate(highs))[::-1]):
 
         def excess(rank: float, outside: Reals = outside) -> float:
             return surprise(float(outside[int(rank)])) - SURPRISING
 
         number += int(first_whole(excess, Bracket(-1, outside.size, -SURPRISING, SURPRISING)).high)
     if number:
-        all_given = int((~np.isnan(answers)).sum())
-        verb = "contradicts" if number == 1 else "contradict"
+        verb, given = ("contradicts" if number == 1 else "contradict"), answers.size - missing
         warnings.warn(
-            f"{number:,} of {all_given:,} answers {verb} the population: their surprise is below {SURPRISING:g}",
+            f"{number:,} of {given:,} answers {verb} the population: their surprise is below {SURPRISING:g}",
             UserWarning,
             stacklevel=3,
         )
@@ -307,7 +310,7 @@ def _laplace_means(
         cells = wide_cells(population, mechanism) or laplace_cells(*asked, _LARGEST_TABLE)
     if cells is None:
         return _where_present(answers, lambda some: _means(some, population, mechanism))
-    means = cells.means(answers)
+    means = cells.means(answers, extremes)
     first, last = cells.covered
     if lowest < first or highest > last:
         beyond = (answers < first) | (answers > last)
