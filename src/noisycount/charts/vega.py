@@ -3,8 +3,7 @@
 Begin with `vega_lite`. The size of the parts outside the axes is left to Vega-Lite.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import singledispatch
+from collections.abc import Sequence
 from typing import Any
 
 from noisycount.charts.picture import (
@@ -16,7 +15,6 @@ from noisycount.charts.picture import (
     Frame,
     Picture,
     PictureMark,
-    RibbonMark,
     RuleMark,
     SegmentMark,
     SpanMarks,
@@ -65,7 +63,7 @@ def vega_lite(picture: Picture) -> Json:
 
 def _frame(frame: Frame) -> Json:
     width, height = frame.size
-    layers = [layer for mark in frame.marks for layer in layers_of(mark, frame)]
+    layers = [layer_of(mark, frame) for mark in frame.marks]
     heading = {"title": {"text": frame.title, "subtitle": list(frame.notes)}} if frame.title else {}
     return {"layer": layers, "width": width, "height": height, **heading}
 
@@ -103,18 +101,62 @@ def _scale_and_axis(axis_range: AxisRange) -> Json:
     return {"scale": scale, "axis": drawn}
 
 
-def _layer(kind: str, values: Sequence[Mapping[str, object]], encoding: Json, **style: object) -> Json:
-    return {"data": {"values": list(values)}, "mark": {"type": kind, **style}, "encoding": encoding}
+def layer_of(mark: PictureMark, frame: Frame) -> Json:
+    """Return the layer that draws a mark."""
+    x, y = _x(frame), _y(frame)
+    fields, both = (x["field"], y["field"]), {"x": x, "y": y}
+    match mark:
+        case CurveMark(points, style, is_area=True):
+            line = {"color": style.colour, "strokeWidth": style.width}
+            area = {"color": style.colour, "fillOpacity": 0.2, "interpolate": "step", "line": line}
+            layer = _layer("area", fields, points, both, **area)
+        case CurveMark(points, style):
+            layer = _layer("line", fields, points, both, **_stroke(style))
+        case DotMarks(points, colour, diameter, kind):
+            encoding = {**both, **_kind_colour(kind, colour, frame)}
+            layer = _layer("circle", fields, points, encoding, kind, opacity=1, size=diameter**2)
+        case BandMark(low, high, colour):
+            ends = {"x": x, "x2": {"field": "end"}}
+            layer = _layer("rect", (fields[0], "end"), [(low, high)], ends, color=colour, opacity=0.15)
+        case RuleMark(place, style):
+            layer = _layer("rule", fields[:1], [(place,)], {"x": x}, **_stroke(style))
+        case BarMarks(rows, colour, thickness, kind):
+            encoding = {"x": x, "x2": {"datum": 0}, "y": y, **_kind_colour(kind, colour, frame)}
+            layer = _layer("bar", fields, rows, encoding, kind, height=thickness, opacity=BAR_OPACITY)
+        case SpanMarks(rows, style):
+            encoding = {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y}
+            layer = _layer("rule", ("low", "high", fields[1]), rows, encoding, **_stroke(style))
+        case SegmentMark(start, end, style):
+            ends = {name: {"value": value} for name, value in zip(("x", "y", "x2", "y2"), (*start, *end), strict=True)}
+            layer = _layer("rule", (), [()], ends, **_stroke(style))
+        case TextMark():
+            layer = _text(mark)
+        case _:
+            raise TypeError(f"mark must be one of those that results have, got {mark!r}")
+    return layer
+
+
+def _layer(
+    shape: str, fields: Sequence[str], rows: Sequence[Sequence[float]], encoding: Json, kind: str = "", **style: object
+) -> Json:
+    """Return a layer of marks of a shape, one for each row, whose numbers are the fields; `kind` is one more field."""
+    kinds = {"kind": kind} if kind else {}
+    values = [dict(zip(fields, row, strict=True)) | kinds for row in rows]
+    return {"data": {"values": values}, "mark": {"type": shape, **style}, "encoding": encoding}
+
+
+def _text(mark: TextMark) -> Json:
+    """Return the layer of a text at a place in pixels."""
+    values = {"x": mark.place[0], "y": mark.place[1], "text": mark.text}
+    encoding = {name: {"value": value} for name, value in values.items()}
+    align = {"start": "left", "middle": "center", "end": "right"}[mark.anchor]
+    weight = "bold" if mark.is_bold else "normal"
+    style = {"align": align, "baseline": "middle", "color": mark.colour, "fontSize": mark.size, "fontWeight": weight}
+    return _layer("text", (), [()], encoding, **style, lineBreak="\n", lineHeight=16)
 
 
 def _stroke(style: Style) -> Json:
     return {"color": style.colour, "strokeDash": list(style.dash), "strokeWidth": style.width}
-
-
-def _rows(x: Json, y: Json, points: Sequence[tuple[float, float]], kind: str = "") -> list[Json]:
-    """Return points as rows with the fields of two encodings, and the kind of the mark if it has one."""
-    kinds = {"kind": kind} if kind else {}
-    return [{x["field"]: x_value, y["field"]: y_value, **kinds} for x_value, y_value in points]
 
 
 def _kind_colour(kind: str, colour: str, frame: Frame) -> Json:
@@ -125,80 +167,3 @@ def _kind_colour(kind: str, colour: str, frame: Frame) -> Json:
     legend = {"orient": "top", "labelFontSize": 13, "titleFontSize": 13, "title": frame.legend_title or None}
     scale = {"domain": list(names), "range": list(colours)}
     return {"color": {"field": "kind", "type": "nominal", "scale": scale, "legend": legend}}
-
-
-@singledispatch
-def layers_of(mark: PictureMark, frame: Frame) -> Iterator[Json]:  # noqa: ARG001 - used by each kind
-    """Yield the layers that draw a mark."""
-    raise TypeError(f"mark must be one of the marks of a picture, got {mark!r}")
-
-
-@layers_of.register
-def _(mark: CurveMark, frame: Frame) -> Iterator[Json]:
-    x, y = _x(frame), _y(frame)
-    values, encoding = _rows(x, y, mark.points), {"x": x, "y": y}
-    if mark.is_area:
-        line = {"color": mark.style.colour, "strokeWidth": mark.style.width}
-        style = {"color": mark.style.colour, "fillOpacity": 0.2, "interpolate": "step", "line": line}
-        yield _layer("area", values, encoding, **style)
-    else:
-        yield _layer("line", values, encoding, **_stroke(mark.style))
-
-
-@layers_of.register
-def _(mark: DotMarks, frame: Frame) -> Iterator[Json]:
-    x, y = _x(frame), _y(frame)
-    encoding = {"x": x, "y": y, **_kind_colour(mark.kind, mark.colour, frame)}
-    yield _layer("circle", _rows(x, y, mark.points, mark.kind), encoding, opacity=1, size=mark.diameter**2)
-
-
-@layers_of.register
-def _(mark: BandMark, frame: Frame) -> Iterator[Json]:
-    x = _x(frame)
-    values = [{x["field"]: mark.low, "end": mark.high}]
-    yield _layer("rect", values, {"x": x, "x2": {"field": "end"}}, color=mark.colour, opacity=0.15)
-
-
-@layers_of.register
-def _(mark: RibbonMark, frame: Frame) -> Iterator[Json]:
-    x, y = _x(frame), _y(frame)
-    values = [{x["field"]: place, "low": low, "high": high} for place, low, high in mark.rows]
-    yield _layer(
-        "area", values, {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}}, color=mark.colour, opacity=0.2
-    )
-
-
-@layers_of.register
-def _(mark: RuleMark, frame: Frame) -> Iterator[Json]:
-    x = _x(frame)
-    yield _layer("rule", [{x["field"]: mark.x}], {"x": x}, **_stroke(mark.style))
-
-
-@layers_of.register
-def _(mark: BarMarks, frame: Frame) -> Iterator[Json]:
-    x, y = _x(frame), _y(frame)
-    encoding = {"x": x, "x2": {"datum": 0}, "y": y, **_kind_colour(mark.kind, mark.colour, frame)}
-    yield _layer("bar", _rows(x, y, mark.rows, mark.kind), encoding, height=mark.thickness, opacity=BAR_OPACITY)
-
-
-@layers_of.register
-def _(mark: SpanMarks, frame: Frame) -> Iterator[Json]:
-    y = _y(frame)
-    values = [{"low": low, "high": high, y["field"]: place} for low, high, place in mark.rows]
-    encoding = {"x": {**_x(frame), "field": "low"}, "x2": {"field": "high"}, "y": y}
-    yield _layer("rule", values, encoding, **_stroke(mark.style))
-
-
-@layers_of.register
-def _(mark: SegmentMark, frame: Frame) -> Iterator[Json]:  # noqa: ARG001 - in pixels already
-    values = zip(("x", "y", "x2", "y2"), (*mark.start, *mark.end), strict=True)
-    yield _layer("rule", [{}], {name: {"value": value} for name, value in values}, **_stroke(mark.style))
-
-
-@layers_of.register
-def _(mark: TextMark, frame: Frame) -> Iterator[Json]:  # noqa: ARG001 - in pixels already
-    (x, y), align = mark.place, {"start": "left", "middle": "center", "end": "right"}[mark.anchor]
-    encoding = {"x": {"value": x}, "y": {"value": y}, "text": {"value": mark.text}}
-    style = {"align": align, "baseline": "middle", "color": mark.colour, "fontSize": mark.size}
-    weight = "bold" if mark.is_bold else "normal"
-    yield _layer("text", [{}], encoding, **style, fontWeight=weight, lineBreak="\n", lineHeight=16)

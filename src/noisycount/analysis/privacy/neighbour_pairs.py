@@ -26,7 +26,6 @@ from noisycount.model.populations.population import (
     Exchangeable,
     ExchangeableNeighbours,
     IndependentNeighbours,
-    Neighbours,
     Population,
     Sample,
 )
@@ -309,7 +308,12 @@ _NARROW = 64.0  # records², variance below which a table is short
 def exchangeable_pair(neighbours: ExchangeableNeighbours, size: int, sample_size: int | None) -> Pair:
     """Return the pair of the count, P₊ ∝ k·P and P₋ ∝ (n − k)·P, or that of the number in a sample."""
     population = neighbours.population
-    _refuse_rare(population)
+    rate = population.expected_positives / size
+    if (rarest := float(min(rate, 1 - rate))) < _RAREST and not population.are_independent:
+        raise ValueError(
+            f"population must expect a share of at least {_RAREST} of positive and of negative "
+            f"records, got {rarest!r}: use Binomial for rarer ones"
+        )
     if sample_size is not None and not neighbours.known:
         sample = population.sample(sample_size)
         if sample is not None:
@@ -327,7 +331,8 @@ def _sample_pair(population: Exchangeable, sample: Sample) -> tuple[Pair, int]:
     """
     size, drawn = population.size, sample.population.size
     rate = population.expected_positives / size
-    if population.are_independent and _is_best_as_table(rate, size, drawn):
+    is_narrow = drawn == size and size * rate * (1 - rate) < _NARROW
+    if population.are_independent and (is_narrow or min(rate, 1 - rate) < _RAREST_RATIO):
         others = population.sample(drawn - 1)
         if others is not None and isinstance(others.population, Binomial):
             return sampled_shift_pair(others.population, Fraction(drawn, size))
@@ -342,30 +347,24 @@ def _sample_pair(population: Exchangeable, sample: Sample) -> tuple[Pair, int]:
     return pair, law.mode
 
 
-def _is_best_as_table(rate: Fraction, size: int, drawn: int) -> bool:
-    """Return True if the distributions are short shifted tables, or so rare that their ratios would overflow."""
-    is_narrow = drawn == size and size * rate * (1 - rate) < _NARROW
-    return is_narrow or min(rate, 1 - rate) < _RAREST_RATIO
-
-
-def _refuse_rare(population: Exchangeable) -> None:
-    """Raise ValueError for dependent records whose expected share is too small for floats."""
-    rate = population.expected_positives / population.size
-    rarest = float(min(rate, 1 - rate))
-    if rarest < _RAREST and not population.are_independent:
-        raise ValueError(
-            f"population must expect a share of at least {_RAREST} of positive and of negative "
-            f"records, got {rarest!r}: use Binomial for rarer ones"
-        )
-
-
 def neighbour_pairs(mechanism: Mechanism, population: Population | None) -> list[Pair]:
     """Return the distinct pairs of distributions of the count before noise, one for each kind of record."""
     sample_size = _sample_size(mechanism, population)
     if population is None:
         return [known_count_pair()]
     require_instance(population, Population, "population")
-    pairs = [_pair_of_neighbours(one, population.size, sample_size) for one in population.worst_neighbours()]
+    pairs: list[Pair] = []
+    for neighbours in population.worst_neighbours():
+        match neighbours:
+            case ExchangeableNeighbours():
+                pairs.append(exchangeable_pair(neighbours, population.size, sample_size))
+            case IndependentNeighbours():
+                pairs.append(independent_pair(neighbours, population.size, sample_size))
+            case _:
+                raise ValueError(
+                    "population must yield ExchangeableNeighbours or IndependentNeighbours, under which one "
+                    f"threshold parts the answers, got {neighbours!r}"
+                )
     return list(dict.fromkeys(pairs))
 
 
@@ -373,19 +372,6 @@ def has_independent_records(population: Population) -> bool:
     """Return True if the records of the population are independent of each other."""
     kinds = population.worst_neighbours()
     return not any(isinstance(one, ExchangeableNeighbours) and not one.population.are_independent for one in kinds)
-
-
-def _pair_of_neighbours(neighbours: Neighbours, size: int, sample_size: int | None) -> Pair:
-    """Return the pair for one kind of record."""
-    match neighbours:
-        case ExchangeableNeighbours():
-            return exchangeable_pair(neighbours, size, sample_size)
-        case IndependentNeighbours():
-            return independent_pair(neighbours, size, sample_size)
-    raise ValueError(
-        "population must yield ExchangeableNeighbours or IndependentNeighbours, under which one "
-        f"threshold parts the answers, got {neighbours!r}"
-    )
 
 
 def _sample_size(mechanism: Mechanism, population: Population | None) -> int | None:

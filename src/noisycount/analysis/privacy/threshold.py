@@ -72,7 +72,10 @@ def root(log_odds: Callable[[float], float], search: Search) -> SignChange:
     for _ in range(_MOST_STEPS):
         at_here = log_odds(here)
         if -CLOSE <= at_here <= 0:
-            return SignChange(here, at_here, high, here, _slope(path[-1:], here, at_here))
+            before, place = path[-1] if path else (math.nan, math.nan)
+            is_known = math.isfinite(before) and place != here
+            slope = (at_here - before) / (here - place) if is_known else math.nan
+            return SignChange(here, at_here, high, here, slope)
         if at_here > 0:
             high = min(high, here)
         elif here >= low:
@@ -125,13 +128,6 @@ def _just_below(path: list[tuple[float, float]], slope: float) -> float:
         return extrapolate(finite, -CLOSE / 2)[0]
     except ZeroDivisionError:  # the log-odds are equal at two places
         return math.nan
-
-
-def _slope(path: list[tuple[float, float]], here: float, at_here: float) -> float:
-    """Return the slope of the log-odds from the last point of the path to `here`; nan if unknown."""
-    if not path or not math.isfinite(path[0][0]) or path[0][1] == here:
-        return math.nan
-    return (at_here - path[0][0]) / (here - path[0][1])
 
 
 def first_whole(log_odds: Callable[[float], float], search: Search) -> SignChange:
