@@ -108,7 +108,7 @@ def layer_of(mark: PictureMark, frame: Frame) -> Json:
     match mark:
         case CurveMark(points, style, is_area=True):
             line = {"color": style.colour, "strokeWidth": style.width}
-            area = {"color": style.colour, "fillOpacity": 0.2, "interpolate": "step", "line": line}
+            area: Json = {"color": style.colour, "fillOpacity": 0.2, "interpolate": "step", "line": line}
             layer = _layer("area", fields, points, both, **area)
         case CurveMark(points, style):
             layer = _layer("line", fields, points, both, **_stroke(style))
@@ -149,9 +149,8 @@ def _text(mark: TextMark) -> Json:
     """Return the layer of a text at a place in pixels."""
     values = {"x": mark.place[0], "y": mark.place[1], "text": mark.text}
     encoding = {name: {"value": value} for name, value in values.items()}
-    align = {"start": "left", "middle": "center", "end": "right"}[mark.anchor]
-    weight = "bold" if mark.is_bold else "normal"
-    style = {"align": align, "baseline": "middle", "color": mark.colour, "fontSize": mark.size, "fontWeight": weight}
+    style: Json = {"align": {"start": "left", "middle": "center", "end": "right"}[mark.anchor], "baseline": "middle"}
+    style |= {"color": mark.colour, "fontSize": mark.size, "fontWeight": "bold" if mark.is_bold else "normal"}
     return _layer("text", (), [()], encoding, **style, lineBreak="\n", lineHeight=16)
 
 

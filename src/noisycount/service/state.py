@@ -18,7 +18,7 @@ from noisycount.errors import OverrunError, without_traceback
 from noisycount.ledger.entries import Analyst
 from noisycount.ledger.ledger import Ledger
 from noisycount.release.reply_tick import ReplyTick
-from noisycount.service.errors import InFlightError, RateError, StoppingError, UnknownError
+from noisycount.service.errors import InFlightError, StoppingError, UnknownError
 from noisycount.service.keys import User
 
 if TYPE_CHECKING:
@@ -42,11 +42,6 @@ class RateLimiter:
     clock: Callable[[], float] = time.monotonic
     _levels: dict[str, tuple[float, float]] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
-
-    def take(self, name: str, tokens: float = 1.0) -> None:
-        """Take tokens from a bucket. Raise RateError if it has fewer."""
-        if seconds := self.wait(name, tokens):
-            raise RateError(seconds)
 
     def wait(self, name: str, tokens: float = 1.0) -> int:
         """Take tokens from a bucket and return 0, or return the number of seconds until it has enough."""
