@@ -30,25 +30,6 @@ TABLE_NOISES: Mapping[str, type[DiscreteNoise]] = {"laplace": DiscreteLaplace, "
 
 # Types of the members of a query in JSON. A price may also be a number, which then means its shortest decimal.
 _PRICE = (str, int, float)
-_MEMBER_TYPES: Mapping[str, tuple[type, ...]] = {
-    "where": (str, list),
-    "by": (str, list),
-    "keys": (dict,),
-    "margins": (list,),
-    "other": (bool,),
-    "groups_per_unit": (int,),
-    "cumulative": (bool,),
-    "noise": (str,),
-    "epsilon": _PRICE,
-    "rho": _PRICE,
-    "delta": _PRICE,
-    "within": (str,),
-    "at_most": _PRICE,
-    "of": (str,),
-    "error": (int, float),
-    "guess": (int, float),
-    "confidence": (str,),
-}
 _JSON_NAMES: Mapping[tuple[type, ...], str] = {
     (str, list): "a text or a list",
     (dict,): "an object",
@@ -145,7 +126,7 @@ class Query:
         for name, value in members.items():
             _check_member(name, value)
         where = members.pop("where", [])
-        parts = {name: _READERS[name](name, value) for name, value in members.items()}
+        parts = {name: _MEMBERS[name][1](name, value) for name, value in members.items()}
         is_list = isinstance(where, list) and bool(where) and not parts.get("by")
         return cls(wheres=_as_list(where), is_list=is_list, **parts)
 
@@ -203,10 +184,6 @@ def _member_parser(parse: Callable[[Any], Any]) -> Callable[[str, Any], Any]:
     return read
 
 
-def _read_unchanged(_: str, value: Any) -> Any:  # noqa: ANN401 - a value of JSON
-    return value
-
-
 def _read_price(name: str, value: validation.RationalLike) -> Fraction:
     return validation.exact_epsilon(value, name)
 
@@ -223,26 +200,37 @@ def _read_keys(_: str, keys: Mapping[str, Sequence[object]]) -> Mapping[str, Typ
     } or None
 
 
-# For each member of a query in JSON except its conditions, the function that reads its value.
-_READERS: Mapping[str, Callable[[str, Any], Any]] = {
-    "by": _member_parser(lambda typed: parse_by(_as_list(typed)) or None),
-    "keys": _read_keys,
-    "margins": _member_parser(parse_margins),
-    "noise": lambda _, name: TABLE_NOISES[name],
-    **dict.fromkeys(("epsilon", "rho", "at_most"), _read_price),
-    "delta": lambda _, value: validation.exact_delta(value),
-    "within": _member_parser(parse_within),
-    "of": _member_parser(parse_of),
-    "confidence": _member_parser(parse_confidence),
-    **dict.fromkeys(("other", "groups_per_unit", "cumulative", "error", "guess"), _read_unchanged),
+def _unchanged(_: str, value: Any) -> Any:  # noqa: ANN401 - a value of JSON
+    return value
+
+
+# For each member of a query in JSON: its types, and the function that reads its value.
+_MEMBERS: Mapping[str, tuple[tuple[type, ...], Callable[[str, Any], Any]]] = {
+    "where": ((str, list), _unchanged),
+    "by": ((str, list), _member_parser(lambda typed: parse_by(_as_list(typed)) or None)),
+    "keys": ((dict,), _read_keys),
+    "margins": ((list,), _member_parser(parse_margins)),
+    "other": ((bool,), _unchanged),
+    "groups_per_unit": ((int,), _unchanged),
+    "cumulative": ((bool,), _unchanged),
+    "noise": ((str,), lambda _, name: TABLE_NOISES[name]),
+    "epsilon": (_PRICE, _read_price),
+    "rho": (_PRICE, _read_price),
+    "delta": (_PRICE, lambda _, value: validation.exact_delta(value)),
+    "within": ((str,), _member_parser(parse_within)),
+    "at_most": (_PRICE, _read_price),
+    "of": ((str,), _member_parser(parse_of)),
+    "error": ((int, float), _unchanged),
+    "guess": ((int, float), _unchanged),
+    "confidence": ((str,), _member_parser(parse_confidence)),
 }
 
 
 def _check_member(name: str, value: object) -> None:
     """Raise ValueError if a query has no member of this name, or if the value has another type than the member."""
-    if name not in _MEMBER_TYPES:
-        raise ValueError(f"{name} is no member of a query: use one of {', '.join(_MEMBER_TYPES)}")
-    allowed = _MEMBER_TYPES[name]
+    if name not in _MEMBERS:
+        raise ValueError(f"{name} is no member of a query: use one of {', '.join(_MEMBERS)}")
+    allowed = _MEMBERS[name][0]
     if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed):
         raise ValueError(f"{name} must be {_JSON_NAMES[allowed]} in JSON, not {value!r}")
     if isinstance(value, list) and not all(isinstance(each, str) for each in value):

@@ -166,12 +166,7 @@ class BodyLimit:
             kind = dict(scope["headers"]).get(b"content-type", b"")
             if not kind.startswith(_FORMS) and depth_of(body) > self.depth:
                 raise errors.DepthError(self.depth)  # texts of a form may contain any brackets
-            messages = iter([{"type": "http.request", "body": body, "more_body": False}])
-
-            async def receive_again() -> Message:
-                return next(messages, None) or await receive()
-
-            return receive_again
+            return replay_body(body, receive)
         raise errors.SlowError(self.patience)
 
     async def _body(self, receive: Receive) -> bytes:
@@ -186,6 +181,16 @@ class BodyLimit:
                 raise errors.LargeError(self.max_bytes)
             has_more = message.get("more_body", False)
         return b"".join(parts)
+
+
+def replay_body(body: bytes, receive: Receive) -> Receive:
+    """Return a function that yields a body that was received already, and then what follows it."""
+    messages = iter([{"type": "http.request", "body": body, "more_body": False}])
+
+    async def receive_again() -> Message:
+        return next(messages, None) or await receive()
+
+    return receive_again
 
 
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))

@@ -15,7 +15,7 @@ from fastapi import APIRouter, Header, Path, Response
 from fastapi import Query as Parameter
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from starlette.requests import Request
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from noisycount.display.texts import redacted_name
 from noisycount.errors import ReuseError
@@ -27,7 +27,7 @@ from noisycount.service.auth import LimitedUser, limited_user, user_of
 from noisycount.service.document import DATASET, DATASETS, FOUND, PLAN, REHEARSAL, RELEASE, responses
 from noisycount.service.errors import UnknownReleaseError
 from noisycount.service.keys import User
-from noisycount.service.middleware import JsonRoute, exact_json
+from noisycount.service.middleware import JsonRoute, exact_json, replay_body
 from noisycount.service.state import MOST_NAME, Dataset, ServiceState, State, state_of
 from noisycount.tasks.answer import Answer, PaidQuery, answer_at
 from noisycount.tasks.answer_json import answer_json, preview_json
@@ -294,7 +294,7 @@ class SpendRoute(JsonRoute):
         question = _question_of(request, await request.body())
         key = request.headers.get("idempotency-key", "")
         if question is None or not re.fullmatch(_KEY_FORM, key):
-            await self.by_fastapi(scope, _replay_body(await request.body(), receive), send)
+            await self.by_fastapi(scope, replay_body(await request.body(), receive), send)
             return
         user = await limited_user(request, await user_of(request))
         reply = await release(scope["path_params"]["name"], question, user, await state_of(request), key)
@@ -309,16 +309,6 @@ def _question_of(request: Request, body: bytes) -> Question | None:
         return Question.model_validate(exact_json(body))
     except ValueError:
         return None
-
-
-def _replay_body(body: bytes, receive: Receive) -> Receive:
-    """Return a function that yields a body once more, and then what follows it."""
-    messages = iter([{"type": "http.request", "body": body, "more_body": False}])
-
-    async def receive_again() -> Message:
-        return next(messages, None) or await receive()
-
-    return receive_again
 
 
 spends = APIRouter(route_class=SpendRoute)
