@@ -108,7 +108,7 @@ class LazyGroup(CommandGroup):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - Click's signature
-        """Import and return a command, or None if there is no such command."""
+        """Import and return a command, whose help ends with its page of the documentation; None if there is none."""
         if cmd_name not in COMMANDS:
             return None
         if cmd_name != "serve":  # a server runs long enough to need the usual collection
@@ -117,8 +117,10 @@ class LazyGroup(CommandGroup):
         if "duckdb" not in sys.modules:  # DuckDB needs its objects collected when Python exits
             gc.freeze()
         command: click.Command = getattr(file, cmd_name)
-        if cmd_name in _PAGES:
-            _add_documentation_page(command, _PAGES[cmd_name])
+        if page := _PAGES.get(cmd_name):
+            reference = f"\b\nDocumentation: {TITLES[page]}\n  noisycount docs {page}"
+            if reference not in (command.epilog or ""):  # the command may have been requested before
+                command.epilog = "\n\n".join(filter(None, (command.epilog, reference)))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - the same
@@ -145,13 +147,6 @@ class LazyGroup(CommandGroup):
             if not is_interruption(error):
                 raise
             raise KeyboardInterrupt from None
-
-
-def _add_documentation_page(command: click.Command, page: str) -> None:
-    """Add the page of the documentation that explains a command to the end of its help, once."""
-    reference = f"\b\nDocumentation: {TITLES[page]}\n  noisycount docs {page}"
-    if reference not in (command.epilog or ""):
-        command.epilog = "\n\n".join(filter(None, (command.epilog, reference)))
 
 
 def option_spelling(name: str, value: str) -> str:
@@ -238,7 +233,9 @@ def main() -> NoReturn:
     """Run the command line and exit. Each error is one line on standard error, with its exit status."""
     # No command multiplies large matrices, and starting NumPy's threads takes longer than a whole `plan`.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    _make_streams_lenient()
+    for stream in (sys.stdout, sys.stderr):  # an answer may be paid for before a character cannot be encoded
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors=REPLACING)
     try:
         sys.exit(noisycount.main(prog_name="noisycount", standalone_mode=False) or 0)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -270,13 +267,6 @@ def _charge_text(error: BaseException | None) -> str:
     if {"demo", "serve"} & {*sys.argv[1:]}:
         return "`noisycount ledger show` shows what was charged"
     return "nothing was charged"
-
-
-def _make_streams_lenient() -> None:
-    """Let standard output and error replace characters that they cannot encode: an answer may be paid for by then."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors=REPLACING)
 
 
 def _help_message(error: click.ClickException) -> str:

@@ -191,35 +191,36 @@ class _Joins:
         columns = self._kinds(place)
         first = next(iter(columns), None)
         shared = self._shared_columns(place, persons)
-        for other, column in shared:
-            if column == first and self._is_key(place, column):
-                doubt = (
-                    f"{place.name} has one row for each {column}, so it may be a look-up of {other}. If everybody may "
-                    "know all of it, remove the # of these lines:"
-                )
-                lines = ("public = true", f"on = {toml_value(f'{other}.{column}')}")
-                return JoinedTable(self.examine(place.dataset(ROW)), None, lines, doubt)
+        look_up = next((pair for pair in shared if pair[1] == first and self._is_key(place, pair[1])), None)
         similar = self._single_column([column for column in columns if self._resembles_unit(column)])
-        if similar is not None:
+        if look_up is not None:
+            (other, column), similar = look_up, None
+            lines = ["public = true", f"on = {toml_value(f'{other}.{column}')}"]
             doubt = (
-                f"{place.name} has no column {self.unit}. If {similar} has the same values, remove the # of these "
-                "lines:"
+                f"{place.name} has one row for each {column}, so it may be a look-up of {other}. If everybody may "
+                "know all of it, remove the # of these lines:"
             )
-            return JoinedTable(self.examine(place.dataset(similar)), similar, (f"unit = {toml_value(similar)}",), doubt)
-        if shared:
+        elif similar is not None:
+            lines = [f"unit = {toml_value(similar)}"]
+            doubt = (
+                f"{place.name} has no column {self.unit}. If {similar} has the same values, "
+                "remove the # of these lines:"
+            )
+        elif shared:
             other, column = shared[0]
+            lines = [f"through = {toml_value(f'{other}.{column}')}"]
             doubt = (
                 f"{place.name} has no column {self.unit}, but shares {column} with {other}, where some rows have the "
                 f"same {column}. If each row of {place.name} belongs to every {self.unit} with such a row of {other}, "
                 "remove the # of these lines:"
             )
-            through = f"through = {toml_value(f'{other}.{column}')}"
-            return JoinedTable(self.examine(place.dataset(ROW)), None, (through,), doubt)
-        doubt = (
-            f"No column joins {place.name} to a table of persons. State unit, or through, or public and on, and remove "
-            "the # of these lines; or leave the table out:"
-        )
-        return JoinedTable(self.examine(place.dataset(ROW)), None, ('through = "TABLE.COLUMN"',), doubt)
+        else:
+            lines = ['through = "TABLE.COLUMN"']
+            doubt = (
+                f"No column joins {place.name} to a table of persons. State unit, or through, or public and on, and "
+                "remove the # of these lines; or leave the table out:"
+            )
+        return JoinedTable(self.examine(place.dataset(similar or ROW)), similar, tuple(lines), doubt)
 
     def _shared_columns(self, place: TablePlace, persons: Sequence[str]) -> list[tuple[str, str]]:
         """Return the columns of the same name and kind in tables of persons, each with its table."""

@@ -64,11 +64,6 @@ def stored_count(key: str, source: str | None, configuration: Config) -> tuple[i
     return answer, epsilon
 
 
-def stored_table(key: str, source: str | None, configuration: Config) -> PublishedTable:
-    """Return the table under a key of the ledger, or under the only key that begins with it."""
-    return table_of_entry(_stored_entry(key, source, configuration), key)
-
-
 def table_of_entry(entry: Entry, key: str) -> PublishedTable:
     """Return the table of a ledger entry. Raise NoisyCountError if it is a count, or has no answer."""
     if not asks_for_table(entry):
@@ -329,7 +324,7 @@ def opened_table(
             raise NoisyCountError(
                 f"{query.place}: the ledger knows the noise: leave --epsilon, --noise and --scale out"
             )
-        return stored_table(query.key or "", query.source, configuration), None
+        return table_of_entry(_stored_entry(query.key or "", query.source, configuration), query.key or ""), None
     if not query.file.is_file():
         raise SourceError(f"there is no file {str(query.file)!r}: check the name")
     ending = query.file.suffix.lower()

@@ -53,11 +53,6 @@ _NUMBERS = 10_000_000  # approximate number of counts in all draws together, bet
 _BLOCK = 1_000_000  # number of counts that are processed together
 
 
-def _number_of_draws(cells: int) -> int:
-    """Return the number of tables to draw, from 100 to 10,000: fewer if a table has many cells."""
-    return min(_MOST, max(_FEWEST, _NUMBERS // cells))
-
-
 def shares(tables: Counts, level: float) -> Reals:
     """Return the mean share of each cell in the total and the ends of its interval, shape (3, cells).
 
@@ -264,7 +259,7 @@ def _tree_estimates(table: PublishedTable, tree: Nested, posterior: TablePosteri
 def _with_shares_and_ranks(query: RefineQuery, refined: RefinedTable, posterior: TablePosterior) -> RefinedTable:
     """Return the refined table with the requested shares and ranks of the cells, from exact draws."""
     table, estimates = refined.published, dict(refined.estimates)
-    number = _number_of_draws(len(table.cells.rows))
+    number = min(_MOST, max(_FEWEST, _NUMBERS // len(table.cells.rows)))  # fewer draws of a table of many cells
     tables = posterior.draws(number, random_state=SEED)
     for name, statistic, is_wanted in (("share", shares, query.has_shares), ("rank", ranks, query.has_ranks)):
         if is_wanted:

@@ -136,7 +136,8 @@ def report_fragment(report: Report, configuration: Config) -> str:
     kind = words.notice_kind(report.verification, report.known_head)
     facts = words.report_facts(report, configuration)
     verified = next(value for name, value in facts if name == words.CHECKED)
-    summary = words.summary_rows(report)
+    summary, unasked = words.summary_rows(report), words.datasets_without_release(report)
+    analysts = _table_page("Analysts", "", words.ANALYSTS, words.analyst_rows(report), "analysts")
     parts = [
         f'<section class="first">\n<p class="notice {kind}">{escape(verified)}.</p>\n',
         _facts([fact for fact in facts if fact[0] != words.CHECKED]),
@@ -145,8 +146,8 @@ def report_fragment(report: Report, configuration: Config) -> str:
         *(f"<p>{escape(note)}</p>\n" for note in words.NOTES),
         f"</div>\n{_facts([(name, '') for name in words.SIGNED], 'facts signed')}</section>\n",
         *map(_dataset_section, words.asked_datasets(report)),
-        *_section_of_datasets_without_release(report),
-        *_analysts_section(report),
+        _section(words.UNASKED, f"<p>{escape(unasked)}.</p>\n") if unasked else "",
+        _section("Analysts", analysts) if report.analysts else "",
         *(
             _section(title, _table_page(title, "", header, rows, "annex"))
             for title, header, rows in annex_tables(report)
@@ -161,18 +162,6 @@ def _dataset_section(dataset: DatasetReport) -> str:
     rows = [words.release_cells(release) for release in dataset.releases]
     table = _table_page(f"Releases of {name}", "Releases, the oldest first", words.HEADER, rows, "releases")
     return _section(name, f"{_facts(words.dataset_facts(dataset))}{table}")
-
-
-def _section_of_datasets_without_release(report: Report) -> Iterator[str]:
-    """Yield the HTML section that names the data sets without a release, if there are any."""
-    if unasked := words.datasets_without_release(report):
-        yield _section(words.UNASKED, f"<p>{escape(unasked)}.</p>\n")
-
-
-def _analysts_section(report: Report) -> Iterator[str]:
-    """Yield the HTML section of the analysts, if the report has any."""
-    if report.analysts:
-        yield _section("Analysts", _table_page("Analysts", "", words.ANALYSTS, words.analyst_rows(report), "analysts"))
 
 
 def _section(title: str, content: str) -> str:
