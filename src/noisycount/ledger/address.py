@@ -114,15 +114,28 @@ class LedgerAddress:
         url = URL.create(
             "sqlite", database=f"file:{quote(str(file))}", query={"uri": "true", "mode": mode, "timeout": self.wait}
         )
-        engine = create_engine(url, connect_args={"isolation_level": None}, pool_timeout=float(self.wait))
+        engine = create_engine(
+            url,
+            connect_args={"isolation_level": None},
+            pool_timeout=float(self.wait),
+            execution_options={"wait": float(self.wait)},
+        )
         event.listen(engine, "connect", configure_sqlite)
         follow_file(engine, file)
         event.listen(engine, "begin", begin)
-        return engine.execution_options(wait=float(self.wait))
+        return engine
 
     def _postgresql_engine(self) -> Engine:
         options = {name: value for name, value in self.url.query.items() if name != "timeout"}
         url = self.url.set(drivername="postgresql+psycopg", query={"connect_timeout": "10", **options})
+        milliseconds = round(float(self.wait) * 1000)
+        statements = {
+            "begin": ("SET TRANSACTION READ ONLY",),
+            "begin_writing": (
+                "SET LOCAL synchronous_commit = 'on'",
+                f"SET LOCAL lock_timeout = '{max(1, milliseconds)}ms'",
+            ),
+        }
         try:
             engine = create_engine(
                 url,
@@ -131,18 +144,12 @@ class LedgerAddress:
                 pool_timeout=float(self.wait),
                 connect_args={"prepare_threshold": None},
                 hide_parameters=True,
+                execution_options=statements,
             )
         except ImportError:
             raise LedgerError(f"{self.place} needs the package psycopg; {install_hint('postgres')}") from None
         event.listen(engine, "begin", begin)
-        milliseconds = round(float(self.wait) * 1000)
-        return engine.execution_options(
-            begin=("SET TRANSACTION READ ONLY",),
-            begin_writing=(
-                "SET LOCAL synchronous_commit = 'on'",
-                f"SET LOCAL lock_timeout = '{max(1, milliseconds)}ms'",
-            ),
-        )
+        return engine
 
 
 def _url(text: object) -> URL:

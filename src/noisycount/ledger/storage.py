@@ -56,6 +56,16 @@ LEDGER = sa.Table(
     sa.Index("ledger_of_a_key", "key", "kind", unique=True),
 )
 
+
+class _Bytes(sa.LargeBinary):
+    """Bytes as the driver returns them. SQLAlchemy before 2.0.40 fails at a text, which a damaged row may hold."""
+
+    cache_ok = True
+
+    def result_processor(self, dialect: sa.Dialect, coltype: object) -> None:
+        """Convert no value."""
+
+
 # Replies of a service. A ledger that no service has used has no such table.
 REPLIES = sa.Table(
     "replies",
@@ -63,7 +73,7 @@ REPLIES = sa.Table(
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("dataset", sa.Text, nullable=False),
     sa.Column("request", sa.Text, nullable=False),
-    sa.Column("reply", sa.LargeBinary, nullable=False),
+    sa.Column("reply", _Bytes, nullable=False),
 )
 
 _NEEDED = {*COLUMNS, "hash"}
