@@ -271,3 +271,57 @@ def test_two_data_sets_refuse_to_share_a_table(clinic: Path) -> None:
     with pytest.raises(ConfigError, match="clinic") as caught:
         nc.open_desk("other")
     assert "\n" not in str(caught.value)
+
+
+IDS = {"integer": "id::INTEGER", "uuid": "md5(id::VARCHAR)::UUID", "small": "id::HUGEINT", "enum": "id::VARCHAR::ids"}
+MIXED_UP = {
+    "large": "170141183460469231731687303715884105000 + id",
+    "case": "(chr(65 + 32 * (id % 2)::INTEGER) || id // 2) COLLATE NOCASE",
+}
+
+
+def write_database(ids: str) -> None:
+    """Write two tables of 20 and 30 persons with ids of a type to a DuckDB file, and a configuration."""
+    with duckdb.connect("all.duckdb") as connection:
+        connection.execute(f"CREATE TYPE ids AS ENUM {tuple(map(str, range(30)))}")
+        for table, persons in (("visits", 20), ("stays", 30)):
+            connection.execute(
+                f"CREATE TABLE {table} AS SELECT {ids} AS patient, id::SMALLINT AS cost FROM range({persons}) AS r(id)"  # noqa: S608
+            )
+    tables = "".join(f'{name} = {{ source = "all.duckdb", table = "{name}" }}\n' for name in ("visits", "stays"))
+    Path("noisycount.toml").write_text(f"{HEAD}[datasets.clinic.tables]\n{tables}", encoding="utf-8")
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
+def test_ids_of_all_types_join_tables_of_a_database(ids: str) -> None:
+    """Small integers, UUIDs and enumerations name persons, and columns of small integers are counted."""
+    write_database(ids)
+    assert [paid("true"), paid("any(visits.cost >= 5) and any(stays)")] == [(30, 50), (15, 50)]
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("ids", MIXED_UP.values(), ids=MIXED_UP)
+def test_ids_that_a_copy_mixes_up_are_refused(ids: str) -> None:
+    """A copy that joined or parted persons would count others than the table has."""
+    write_database(ids)
+    with pytest.raises(SourceError, match="column 'patient' names persons by values that a copy cannot hold"):
+        paid("true")
+
+
+@pytest.mark.thorough
+def test_a_link_by_a_type_that_questions_cannot_use_is_refused(clinic: Path) -> None:
+    """The refusal names the column and its type."""
+    with duckdb.connect() as connection:
+        for name in ("visits", "notes"):
+            connection.read_csv(f"{name}.csv").project("* REPLACE (uuid() AS visit_id)").write_parquet(
+                f"{name}.parquet"
+            )
+    text = (clinic / "noisycount.toml").read_text(encoding="utf-8")
+    for name in ("visits", "notes"):
+        text = text.replace(f"{name}.csv", f"{name}.parquet")
+    (clinic / "noisycount.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"visits\.visit_id is of type uuid, by which tables cannot be linked"):
+        paid()

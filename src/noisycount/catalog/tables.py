@@ -97,6 +97,11 @@ class TableGroupSource(LazySource):
         for (table, column), kind in kinds.items():
             if kind is None:
                 raise ConfigError(f"{self.shown}: table {table!r} has no column {column!r}, which a link names")
+            if column in records[table].others and (table, column) not in units:
+                raise ConfigError(
+                    f"{self.shown}: {table}.{column} is of type {kind}, by which tables cannot be linked: store it as "
+                    "a text, or as an integer of 64 bits"
+                )
         for one, other in pairs:
             if kinds[one] != kinds[other]:
                 names = [f"{'.'.join(column)} is {kinds[column]}" for column in (one, other)]

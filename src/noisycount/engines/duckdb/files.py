@@ -33,7 +33,7 @@ from noisycount.engines.duckdb.definitions import duckdb_relations, require_stab
 from noisycount.engines.duckdb.layout import Layout
 from noisycount.engines.duckdb.odd_rows import with_odd_rows
 from noisycount.engines.duckdb.relation import Description, Relation
-from noisycount.engines.duckdb.table import SQL_TYPES
+from noisycount.engines.duckdb.table import READ_TYPES, column_types
 from noisycount.engines.duckdb.texts import Lines, fits_unquoted, load_texts
 from noisycount.engines.duckdb.typed_texts import TextTable, with_lines
 from noisycount.engines.duckdb.workbooks import JsonLines, Workbook
@@ -50,10 +50,13 @@ if TYPE_CHECKING:
 _OPTIONS = "FORMAT parquet, COMPRESSION snappy, USE_TMP_FILE false"
 
 
-def is_written(connection: Connection, copy: Path, relation: str) -> bool:
+def is_written(connection: Connection, copy: Path, relation: str, unit: str | None = None) -> bool:
     """Write a table to a file, and return True if that succeeded. Only the current user can read the file.
 
     The file appears only when it is complete. If space or a permission is missing, no part of it remains.
+
+    Raises:
+        SourceError: The file has another number of persons: Parquet changes large integers and drops collations.
     """
     try:
         descriptor, name = mkstemp(dir=copy.parent, prefix=f".{copy.name}.", suffix=".part")
@@ -64,6 +67,14 @@ def is_written(connection: Connection, copy: Path, relation: str) -> bool:
         with os.fdopen(descriptor, "wb") as file:
             connection.execute(f"COPY {relation} TO {quoted_text(name)} ({_OPTIONS})")
             os.fsync(file.fileno())
+        if unit is not None:
+            persons = f"SELECT count(DISTINCT {quoted_name(unit)}) FROM"
+            copied = f"{persons} read_parquet({quoted_text(name)}, hive_partitioning=false)"
+            if connection.execute(copied).fetchall() != connection.execute(f"{persons} {relation}").fetchall():
+                raise SourceError(
+                    f"column {unit!r} names persons by values that a copy cannot hold: store them as texts that differ "
+                    "in more than case, or as integers of 64 bits"
+                )
         part.replace(copy)
     except (OSError, duckdb.Error):
         return False
@@ -79,10 +90,9 @@ def require_copy(connection: Connection, copy: Path, forms: Mapping[str, ColumnF
         SourceError: The copy does not have the columns and types of the forms.
     """
     relation = f"read_parquet({quoted_text(path_pattern(copy))}, hive_partitioning=false)"
-    copied = connection.sql(f"SELECT * FROM {relation}")
-    types = {name: SQL_TYPES[form.kind] for name, form in forms.items()}
-    found = dict(zip(copied.columns, map(str, copied.types), strict=True))
-    if {name: type_ for name, type_ in found.items() if name in types or name != unit} != types:
+    types = column_types(connection, relation)
+    kinds = {name: READ_TYPES.get(type_, (None,))[0] for name, type_ in types.items() if name in forms or name != unit}
+    if kinds != {name: form.kind for name, form in forms.items()}:
         raise SourceError(f"{str(copy)!r} is no copy of these records: remove it")
     return relation
 

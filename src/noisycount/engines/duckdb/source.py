@@ -302,7 +302,11 @@ class DuckDBSource(EngineSource):
                 copy is not None
                 and (is_of_texts or copies_types)
                 and not any(column.is_refused for column in column_checks(relation))
-                and files.is_written(connection, copy, "typed" if is_of_texts else view)
+                and (
+                    files.is_written(connection, copy, "typed")
+                    if is_of_texts
+                    else files.is_written(connection, copy, view, schema.unit)
+                )
             )
             if session is None:
                 duck.lock(connection)
