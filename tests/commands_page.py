@@ -21,8 +21,8 @@ _COLUMNS = "80"
 _HEAD = """\
 # Commands
 
-With this page you look up what a command does and which options it has. Each section is what the command prints for
-`--help`. Its line *Also* names options that several commands have:
+With this page you look up what a command does and which options it has, as `--help` prints it. The line *Usage* is left
+out if a command has no arguments. The line *Also* names options that several commands have:
 
 * `-h, --help`: Show the help. Every command has it.
 * `--config FILE`: Read this configuration file. Default: `noisycount.toml` here or in a folder above. Every command
@@ -34,6 +34,7 @@ A `SOURCE` is a path, the address of a table, or the name of a data set of [nois
 _OF_ALL = {"-h, --help", "--config FILE"}
 _OPTION = re.compile(r"^  (-\S.*\n(?: {8,}\S.*\n)*)", re.MULTILINE)
 _OPTIONS = re.compile(r"^Options:\n((?:  -.*\n(?: {8,}\S.*\n)*)*)", re.MULTILINE)
+_PLAIN_USAGE = re.compile(r"^Usage: [\w ]+ \[OPTIONS\](?: COMMAND \[ARGS\]\.\.\.)?\n\n")
 _PARTS = re.compile(r"^Commands:\n(?:  .*\n)+", re.MULTILINE)
 _DOCUMENTATION = re.compile(r"^  Documentation: .*\n +noisycount docs .*\n", re.MULTILINE)
 
@@ -93,7 +94,7 @@ def _section(command: str) -> str:
     level = "###" if " " in command else "##"
     text = _help(command)
     text = _OPTIONS.sub(_own_options, _PARTS.sub("", _DOCUMENTATION.sub("", text))) if command else text
-    text = re.sub(r"\n{3,}", "\n\n", text).rstrip()
+    text = re.sub(r"\n{3,}", "\n\n", _PLAIN_USAGE.sub("", text) if command else text).rstrip()
     return f"\n{level} {command or 'noisycount'}\n\n```text\n{text}\n```\n"
 
 
