@@ -47,7 +47,8 @@ def table(section: str) -> str:
     keys = [key for name in SECTIONS[section] for key in [*_figures_of(name), name]]
     number = sum(len(_claims_of(key)) for key in keys)
     lines = [row(key, claim) for key in keys for claim in others(key)]
-    head = f"Of {number} claims {number - len(lines)} hold in full. The others hold in part, if nothing else is stated:"
+    in_full = f"{number - len(lines)} hold" if number > len(lines) else "none holds"
+    head = f"Of {number} claims, {in_full} in full. If a line states no other verdict, its claim holds in part:"
     return "\n".join([head, "", *lines]) + "\n"
 
 
