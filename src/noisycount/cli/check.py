@@ -39,10 +39,10 @@ def check(  # noqa: PLR0913 - one argument per option
 ) -> None:
     """Show the owner what is in the records, and faults to correct.
 
-    For owners only: it shows facts about the data, cells and true counts: whether queries can be answered, the kind
-    of each column with its missing and unreadable cells, and findings. The last lines correct them in
-    noisycount.toml; `noisycount init SOURCE --accept` applies them all. If all cells fit and the privacy unit is
-    stated, the ledger stores the columns. The exit status is 4 if no query can be answered.
+    For owners only, because it shows cells and true counts. It shows the kind of each column, missing and unreadable
+    cells, and findings with the lines of noisycount.toml that correct them (`noisycount init SOURCE --accept` writes
+    all of these lines). If all cells fit and the privacy unit is stated, the ledger stores the columns. If no query
+    can be answered, the exit status is 4.
     """
     from noisycount.tasks.opening import dataset_of_source
 

@@ -412,10 +412,9 @@ def doctor(  # noqa: PLR0913 - one argument per option
 ) -> None:
     """Test that the engine of a data set counts correctly.
 
-    SOURCE can be the address of a server alone. The test writes made-up records to temporary tables (right
-    TEMPORARY of the database) and reads none of yours. It compares about thirty thousand answers with their
-    definition. If all are right, a certificate is stored next to the ledger, and data sets on this engine can be
-    counted. If one is wrong, the exit status is 1.
+    SOURCE can be the address of a server. The test writes made-up records to temporary tables (right TEMPORARY of the
+    database), and compares about thirty thousand answers with their definition. If all answers are right, it stores a
+    certificate next to the ledger, and data sets on this engine can be counted. Otherwise the exit status is 1.
 
     With --tick it measures counts of made-up records, and proposes the slot of [server]: 4 times the longest
     duration, rounded up. Measure your largest data set on the machine that serves. With --json nothing is written.

@@ -81,8 +81,8 @@ def verify(
 ) -> None:
     """Check that no row of the ledger was changed, removed or added outside noisycount.
 
-    Each row carries the hash of the row before it, so the hash of the last row, the head, stands for all rows. Keep
-    the head where a person who can write to the ledger cannot change it: comparing with it detects an older copy.
+    The head, the hash of the last row, identifies all rows. Keep the head where a person who can write to the ledger
+    cannot change it: comparing with the head detects an older copy.
     """
     known_head = known_head or configuration.known_head
     if place is not None:
