@@ -154,10 +154,8 @@ def _write_description(inputs: InitOptions, place: str, source: Source) -> None:
     from noisycount.tasks.check import find_earlier_account
     from noisycount.tasks.init import Draft
 
-    path, existing = Path(FILE_NAME), find_config(Path.cwd())
-    _require_writable(inputs, path, existing)
+    configuration = _present_configuration(inputs)
     unit, table = inputs.unit, inputs.table
-    configuration = load_config(existing) if existing else default_config()
     name = _free_name(inputs, source, configuration)
     former_dataset = None
     with suppress(ConfigError):  # a source that is not configured, or only partly, has no earlier description
@@ -173,16 +171,11 @@ def _write_description(inputs: InitOptions, place: str, source: Source) -> None:
     )
     label = source if isinstance(source, ServedTable) else place
     if inputs.adds and configuration.path is not None:
-        draft = Draft(replace(inspection, folder=configuration.path.parent), name, unit, accepted_proposals)
-        path = configuration.path
-        _edit_configuration(path, draft.added_to, is_accepted=inputs.is_accepted)
-        output.print_text(
-            f"added {name} to {output.seen_from_here(path)}, with {len(inspection.check.columns):,} columns of {label}"
-        )
-    else:
-        draft = Draft(inspection, name, unit, accepted_proposals)
-        _write_new_file(path, draft.text)
-        output.print_text(f"wrote {path}, with {len(inspection.check.columns):,} columns of {label}")
+        inspection = replace(inspection, folder=configuration.path.parent)
+    draft = Draft(inspection, name, unit, accepted_proposals)
+    content = f"{len(inspection.check.columns):,} columns of {label}"
+    ledger = inspection.former.url if inspection.former is not None else None
+    _write_section(inputs, name, draft.dataset_section, content, ledger)
     if accepted_proposals:
         output.print_text(f"took {number_of('proposal', len(accepted_proposals))} of `noisycount check`:")
         output.print_drawing(escape_unencodable(f"  {line}", output.output_encoding()) for line in draft.applied_lines)
@@ -193,13 +186,11 @@ def _write_description(inputs: InitOptions, place: str, source: Source) -> None:
 
 def _write_configuration_of_tables(inputs: InitOptions, place: Path | str) -> bool:
     """Write a configuration for the tables of a folder, a file or a server. Return False if the place is one table."""
-    from noisycount.tasks.init_tables import Examined, GroupDraft, find_places, join_tables, server_places
+    from noisycount.tasks.init_tables import Examined, find_places, group_section, join_tables, server_places
 
     if inputs.unit is None or inputs.unit == ROW:
         return False
-    path, existing = Path(FILE_NAME), find_config(Path.cwd())
-    configuration = load_config(existing) if existing else default_config()
-    _require_writable(inputs, path, existing)
+    configuration = _present_configuration(inputs)
 
     @cache
     def examine_dataset(name: str, source: Path | ServedTable, table: str | None, unit: str | None) -> Examined:
@@ -218,27 +209,42 @@ def _write_configuration_of_tables(inputs: InitOptions, place: Path | str) -> bo
     tables = join_tables(places, inputs.unit, examine)
     shown = ServerPlace.read_server(place).shown if isinstance(place, str) else output.seen_from_here(place)
     name = _free_name(inputs, Path(shown.partition("?")[0]) if isinstance(place, str) else place, configuration)
-    if inputs.adds and configuration.path is not None:
-        path = configuration.path
-        draft = GroupDraft(name, inputs.unit, tables, path.parent)
-        _edit_configuration(path, draft.added_to, is_accepted=inputs.is_accepted)
-        output.print_text(f"added {name} to {output.seen_from_here(path)}, with {len(tables):,} tables of {shown}")
-    else:
-        draft = GroupDraft(name, inputs.unit, tables, Path.cwd())
-        _write_new_file(path, draft.text)
-        output.print_text(f"wrote {path}, with {len(tables):,} tables of {shown}")
+    folder = configuration.path.parent if inputs.adds and configuration.path is not None else Path.cwd()
+    section = group_section(name, inputs.unit, tables, folder)
+    _write_section(inputs, name, section, f"{len(tables):,} tables of {shown}")
     if doubtful_names := [table.name for table in tables if table.doubt is not None]:
         output.print_text(f"Decide in it how {', '.join(doubtful_names)} can be used: the lines are comments.")
     output.print_text(f"Then see what is read, and how the tables join: noisycount check {name}")
     return True
 
 
-def _require_writable(inputs: InitOptions, path: Path, existing: Path | None) -> None:
-    """Raise ConfigError if there is nothing to add to, or if a new file would replace another one."""
+def _present_configuration(inputs: InitOptions) -> Config:
+    """Return the present configuration.
+
+    Raise ConfigError if there is nothing to add to, or if a new file would replace another one.
+    """
+    existing = find_config(Path.cwd())
     if inputs.adds and existing is None:
         raise ConfigError(f"--add: there is no {FILE_NAME} here or above to add to: leave --add out")
-    if not inputs.adds and os.path.lexists(path):
-        raise _exists_error(path)
+    if not inputs.adds and os.path.lexists(FILE_NAME):
+        raise _exists_error(Path(FILE_NAME))
+    return load_config(existing) if existing else default_config()
+
+
+def _write_section(inputs: InitOptions, name: str, section: str, content: str, ledger: str | None = None) -> None:
+    """Append the section of a data set to the configuration, or write it to a new one, and say what it has.
+
+    `ledger` is the address of the ledger of a new configuration; None: a file beside it.
+    """
+    from noisycount.tasks.init import new_text
+
+    existing = find_config(Path.cwd())
+    if inputs.adds and existing is not None:
+        _edit_configuration(existing, lambda text: f"{text.rstrip()}\n\n{section}", is_accepted=inputs.is_accepted)
+        output.print_text(f"added {name} to {output.seen_from_here(existing)}, with {content}")
+    else:
+        _write_new_file(Path(FILE_NAME), new_text(section, ledger))
+        output.print_text(f"wrote {FILE_NAME}, with {content}")
 
 
 def _free_name(inputs: InitOptions, source: Source, configuration: Config) -> str:

@@ -12,21 +12,12 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from noisycount.display.texts import replace_unprintable
-from noisycount.frozen import frozen
 from noisycount.query import predicate as tree
 from noisycount.query.close_names import did_you_mean
 from noisycount.query.normal_form import EXACT_INTEGERS
 from noisycount.query.person_values import is_of_person, row_conditions
 from noisycount.query.readings import READERS
 from noisycount.query.schema import Kind, PublicValues
-
-
-@frozen
-class _Bound:
-    """A bound of a column: all values on one side of it, with or without the bound itself."""
-
-    value: Any
-    is_open: bool
 
 
 def _only_values(test: tree.Predicate) -> list[Any] | None:
@@ -58,17 +49,8 @@ def _may_hold(test: tree.Predicate, value: Any) -> bool:  # noqa: ANN401 - of th
             return True
 
 
-def _have_disjoint_bounds(tests: Sequence[tree.Predicate]) -> bool:
-    """Return True if the bounds that the tests set leave no value of the column between them."""
-    ends = [end for test in tests for end in _bounding_comparisons(test)]
-    lows = [_bound_of(end) for end in ends if end.operator in (tree.Operator.MORE, tree.Operator.AT_LEAST)]
-    highs = [_bound_of(end) for end in ends if end.operator in (tree.Operator.LESS, tree.Operator.AT_MOST)]
-    return any(_is_past(low, high) for low in lows for high in highs if low and high)
-
-
-def _is_past(low: _Bound, high: _Bound) -> bool:
-    is_open = low.is_open or high.is_open
-    return bool(low.value > high.value) or (is_open and bool(low.value == high.value))
+_LOW = (tree.Operator.MORE, tree.Operator.AT_LEAST)  # comparisons that set a lower bound
+_HIGH = (tree.Operator.LESS, tree.Operator.AT_MOST)
 
 
 def _bounding_comparisons(test: tree.Predicate) -> Iterator[tree.Comparison]:
@@ -81,18 +63,18 @@ def _bounding_comparisons(test: tree.Predicate) -> Iterator[tree.Comparison]:
             yield tree.Comparison(column, tree.Operator.AT_MOST, high)
 
 
-def _bound_of(test: tree.Comparison) -> _Bound | None:
-    """Return the bound that a comparison sets; for integers and days, the nearest value within it."""
+def _bound_of(test: tree.Comparison) -> tuple[Any, bool] | None:
+    """Return the bound that a comparison sets, and whether it is left out; for integers and days, the nearest value."""
     column, operator = test.left, test.operator
     value = _value(column, test.right)  # type: ignore[arg-type]  # a literal, by `_bounding_comparisons`
     if value is None:
         return None
     is_open = operator in (tree.Operator.MORE, tree.Operator.LESS)
     if not column.kind.is_discrete:
-        return _Bound(value, is_open)
-    if operator in (tree.Operator.MORE, tree.Operator.AT_LEAST):
-        return _Bound(floor(value) + 1 if is_open else ceil(value), is_open=False)
-    return _Bound(ceil(value) - 1 if is_open else floor(value), is_open=False)
+        return value, is_open
+    if operator in _LOW:
+        return floor(value) + 1 if is_open else ceil(value), False
+    return ceil(value) - 1 if is_open else floor(value), False
 
 
 def _value(column: tree.Column, literal: tree.Literal) -> Any:  # noqa: ANN401 - of the kind of the column
@@ -289,7 +271,14 @@ def _is_impossible(tests: Sequence[tree.Predicate]) -> bool:
     if lists:
         least = min(lists, key=len)
         return not any(all(_may_hold(test, value) for test in tests) for value in least)
-    return _have_disjoint_bounds(tests)
+    ends = [end for test in tests for end in _bounding_comparisons(test)]
+    lows, highs = ([_bound_of(end) for end in ends if end.operator in operators] for operators in (_LOW, _HIGH))
+    return any(
+        low[0] > high[0] or (low[0] == high[0] and (low[1] or high[1]))
+        for low in lows
+        for high in highs
+        if low is not None and high is not None
+    )
 
 
 _SHOWN = 3  # number of hints in full

@@ -36,7 +36,10 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         "replaces": list(release.replaces),
     }
     if isinstance(release, Release):
-        counts = _count_members(release, answer.dataset.size)
+        low, high = count_interval(release, answer.dataset.size)
+        counts: dict[str, Any] = {"answer": release.answer, "error": release.error, "low": low, "high": high}
+        if release.within is not None:
+            counts |= {"within": exact_text(release.within), "is_near": release.is_near}
         noise = release.mechanism
         price: dict[str, Any] = {
             "mechanism": noise.name,
@@ -98,15 +101,6 @@ def preview_json(preview: AnswerPreview) -> dict[str, Any]:
         "repeated": preview.repeated,
         "hints": preview.hints,
     }
-
-
-def _count_members(release: Release, size: int | None) -> dict[str, Any]:
-    """Return the members of a published count: its answer, error and interval, and its accuracy goal if it has one."""
-    low, high = count_interval(release, size)
-    counts = {"answer": release.answer, "error": release.error, "low": low, "high": high}
-    if release.within is None:
-        return counts
-    return {**counts, "within": exact_text(release.within), "is_near": release.is_near}
 
 
 def _meaning_members(priced: PricedQuery) -> dict[str, Any]:

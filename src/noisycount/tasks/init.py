@@ -1,6 +1,6 @@
 """Drafts of a noisycount.toml for one file or table, with the lines that make its questions answerable.
 
-`accept_proposals` applies the proposals of a check. `Draft` composes the text of the configuration.
+`accept_proposals` applies the proposals of a check. `Draft` composes the section of the data set.
 """
 
 import textwrap
@@ -33,9 +33,9 @@ _HEAD = """\
 """
 
 
-def head_text(url: str) -> str:
-    """Return the beginning of a configuration, with the address of its ledger."""
-    return f"{_HEAD}url = {toml_value(url)}\n"
+def new_text(section: str, url: str | None = None) -> str:
+    """Return the text of a new configuration with the section of a data set, and the address of its ledger."""
+    return f"{_HEAD}url = {toml_value(url or 'sqlite:///ledger.db')}\n\n{section}"
 
 
 _SERVED = """\
@@ -136,20 +136,13 @@ def _with_statements(inspection: Inspection, proposals: Sequence[Proposal]) -> D
 
 @frozen
 class Draft:
-    """The text of a `noisycount.toml` for one file or table."""
+    """The section of a `noisycount.toml` for one file or table."""
 
     inspection: Inspection  # check of the records
     name: str  # name of the data set
     unit: str | None  # privacy unit that the owner stated, a column or `row`; None: not stated
     applied: tuple[Proposal, ...] = ()  # proposals that the check has applied
     joins: tuple[str, ...] = ()  # lines that join one of several tables to the others
-
-    @property
-    def text(self) -> str:
-        """Whole text of the configuration."""
-        former = self.inspection.former
-        url = (former and former.url) or "sqlite:///ledger.db"
-        return f"{head_text(url)}\n{self.dataset_section}"
 
     @property
     def part(self) -> str:
@@ -169,10 +162,6 @@ class Draft:
             _VALUES.format(toml_key(self.name)),
         ]
         return "\n".join(filter(None, parts))
-
-    def added_to(self, text: str) -> str:
-        """Return the text of an existing configuration with the section of the data set appended."""
-        return f"{text.rstrip()}\n\n{self.dataset_section}"
 
     @property
     def _applied_file_lines(self) -> list[str]:

@@ -1,7 +1,7 @@
 """Drafts of a data set of several tables: the files of a folder, or the tables of a database or of a server.
 
 `find_places` and `server_places` list the tables. `join_tables` finds the column of persons, links and look-ups by
-names of columns, and `GroupDraft` composes the text, in which proposals that only the owner can judge are comments.
+names of columns, and `group_section` composes the text, in which proposals that only the owner can judge are comments.
 """
 
 import re
@@ -22,7 +22,7 @@ from noisycount.query.predicate import KEYWORDS
 from noisycount.query.schema import Kind
 from noisycount.release.records import can_have_tables, column_names, is_known_file, server_table_names
 from noisycount.tasks.check import Inspection
-from noisycount.tasks.init import BUDGET, SIZE, Draft, head_text
+from noisycount.tasks.init import BUDGET, SIZE, Draft
 
 Examined = tuple[Inspection, tuple[Proposal, ...]]  # check of a table, and the proposals that it applied
 Examine = Callable[[DatasetConfig], Examined]
@@ -258,37 +258,19 @@ class _Joins:
         return columns[0] if len(columns) == 1 else None
 
 
-@frozen
-class GroupDraft:
-    """The text of a `noisycount.toml` for several tables."""
+def group_section(name: str, unit: str, tables: Sequence[JoinedTable], folder: Path) -> str:
+    """Return the section of a data set of several tables, with a block for each.
 
-    name: str  # name of the data set
-    unit: str
-    tables: Sequence[JoinedTable]
-    folder: Path  # folder of the configuration
-
-    @property
-    def text(self) -> str:
-        """Whole text of the configuration."""
-        return f"{head_text('sqlite:///ledger.db')}\n{self.table}"
-
-    @property
-    def table(self) -> str:
-        """Section of the data set, with a block for each table."""
-        head = f"[datasets.{toml_key(self.name)}]\nunit = {toml_value(self.unit)}\n"
-        return "\n".join([head, SIZE, BUDGET, _TABLES, *map(self._part, self.tables)])
-
-    def added_to(self, text: str) -> str:
-        """Return the text of an existing configuration with the section of the data set appended."""
-        return f"{text.rstrip()}\n\n{self.table}"
-
-    def _part(self, table: JoinedTable) -> str:
-        """Return the block of a table, as a comment if its owner must decide something first."""
+    The block of a table is a comment if its owner must decide something first. `folder` is that of the configuration.
+    """
+    blocks = []
+    for table in tables:
         inspection, applied = table.examined
-        part = Draft(
-            replace(inspection, folder=self.folder, group=self.name), table.name, table.unit, applied, table.lines
-        ).part
-        if table.doubt is None:
-            return part
-        lines = [*textwrap.wrap(table.doubt, _WIDTH), *part.rstrip().split("\n")]
-        return "".join(f"# {line}\n" if line else "#\n" for line in lines)
+        inspection = replace(inspection, folder=folder, group=name)
+        block = Draft(inspection, table.name, table.unit, applied, table.lines).part
+        if table.doubt is not None:
+            lines = [*textwrap.wrap(table.doubt, _WIDTH), *block.rstrip().split("\n")]
+            block = "".join(f"# {line}\n" if line else "#\n" for line in lines)
+        blocks.append(block)
+    head = f"[datasets.{toml_key(name)}]\nunit = {toml_value(unit)}\n"
+    return "\n".join([head, SIZE, BUDGET, _TABLES, *blocks])

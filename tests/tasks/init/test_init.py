@@ -18,7 +18,7 @@ from noisycount.display import output
 from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.query.schema import Kind
 from noisycount.tasks.check import examine_place
-from noisycount.tasks.init import Draft
+from noisycount.tasks.init import Draft, new_text
 from tests.helpers.cases import examples
 from tests.helpers.commands import Refused, Run
 from tests.tasks.check.test_check import ROWS
@@ -230,7 +230,7 @@ def test_what_is_written_is_what_was_guessed(
         source = Path(folder).resolve() / "Umfrage 2025 (1).csv"
         source.write_bytes(text.getvalue().encode(encoding))
         found = examine_place(DatasetConfig(str(source), source))
-        draft = Draft(found, "umfrage", "row").text
+        draft = new_text(Draft(found, "umfrage", "row").dataset_section)
         written, mended = (loaded(source, text) for text in (draft, ACCEPTED.sub(r"\1", draft)))
         again = examine_place(mended.datasets["umfrage"])
     stated = written.datasets["umfrage"].kinds
