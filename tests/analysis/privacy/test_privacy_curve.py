@@ -68,7 +68,24 @@ def test_many_epsilons_have_the_delta_of_each_one(noise: nc.Mechanism, sizes: li
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("noise", [nc.Gaussian(10), nc.NoiseSum([nc.Laplace(10), nc.Gaussian(10)])], ids=str)
+@pytest.mark.parametrize("noise", [nc.Gaussian(60), nc.Laplace(60), nc.DiscreteGaussian(2)], ids=str)
+def test_many_epsilons_leave_out_no_count_that_matters(noise: nc.Mechanism) -> None:
+    """Of many counts the sums keep those around the answer, also at thresholds that are far apart."""
+    deviation = math.sqrt(1500 * 0.2 * 0.8)
+    epsilons = np.unique(np.concatenate([np.linspace(0, 5 / deviation, 30), np.geomspace(1e-6, 1, 30)]))
+    lower, upper = nc.privacy_curve(noise, nc.Binomial(1500, 0.2)).bracket(epsilons)
+    assert (upper - lower <= 1e-9 * upper)[upper > 1e-50].all()
+    for place in range(0, epsilons.size, 12):
+        exact = float(max(directions(noise, strata_pairs([1500], [0.2]), float(epsilons[place]))))
+        assert lower[place] * (1 - 1e-12) <= exact <= upper[place] * (1 + 1e-12)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "noise",
+    [nc.Gaussian(10), nc.Gaussian(1000), nc.DiscreteGaussian(300), nc.NoiseSum([nc.Laplace(10), nc.Gaussian(10)])],
+    ids=str,
+)
 @pytest.mark.parametrize("population", [nc.Binomial(10**6, 0.1), nc.BetaBinomial(10**6, 3, 7)], ids=str)
 def test_many_epsilons_of_large_populations_have_the_bracket_of_each_one(
     noise: nc.Mechanism, population: nc.Population

@@ -21,8 +21,9 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import ErrorLaw
 
 Places = NDArray[np.intp]
-_ROWS = 24  # ε whose terms are in memory at once: they stay in the cache
+_ROWS = 50  # ε whose terms are in memory at once: they stay in the cache
 _DEPTH = 80.0  # nats below the first weight of a sum: smaller weights do not change it as a double
+_MILLS = 10.0  # nats by which f(z)/f(0) may exceed P[Z >= z], relative to the same ratio at 0, before both underflow
 _STEPS = 8  # largest number of steps of the secant method
 _UNITS = 8.0  # floats next to an answer over which its log-odds may change before a search ends
 _CLOSEST = 2e-11  # log-odds at which a search ends: they change δ by at most twice as much
@@ -64,14 +65,14 @@ class TermRows:
 
     def __post_init__(self) -> None:
         points = self.mesh.points
-        starts, width = self._first_points_and_width()
+        starts, width, beyond = self._windows()
         stops = np.minimum(starts + width, points.offsets.size)
         places = starts[:, None] + np.arange(width)
         is_point = places < points.offsets.size
         places = np.minimum(places, points.offsets.size - 1)
         offsets, weights = points.offsets[places], points.weights[places] * is_point
         values = excess_rows(self.excesses, offsets) * weights
-        gains, uncertainties = self._sums_from_stop(stops)
+        gains, uncertainties = self._sums_from_stop(np.where(stops < beyond, points.offsets.size, stops))
         scales = np.abs(values).max(axis=1, keepdims=True)
         scales *= min(1.0, float(points.offsets[-1] - points.offsets[0]) / self.mesh.errors.spread)
         for name, value in (
@@ -101,21 +102,45 @@ class TermRows:
             uncertainties[row] = excess.uncertainty(sure_offsets, sure_weights)
         return gains, uncertainties
 
-    def _first_points_and_width(self) -> tuple[Places, int]:
-        """Return the first point of each row, and the number of points that the noise reaches in some row."""
+    def _windows(self) -> tuple[Places, int, Places]:
+        """Return the first point of each row, the number of points of a row, and the first one that no noise reaches.
+
+        Between the last point of a row and the first one that no noise reaches, no weight matters.
+        """
         points, errors = self.mesh.points, self.mesh.errors
         offsets, logs = points.offsets, points.log_weights
         nearest = np.minimum(offsets.searchsorted(self.guesses), offsets.size - 1)
         here = logs[nearest] + errors.log_density(offsets[nearest] - self.guesses)
         here -= float(errors.log_density(np.zeros(1))[0])
-        steepest = max(1.0, *(excess.largest_size(offsets) for excess in self.excesses))
-        depth = LEFT_OUT + math.log(steepest) + points.highest_log_weight - float(here.min())
+        steepest = math.log(max(1.0, *(excess.largest_size(offsets) for excess in self.excesses)))
+        depth = LEFT_OUT + steepest + points.highest_log_weight - float(here.min())
         reach = errors.reach(depth) + self.margin
         if reach > self.table.reach(depth):  # the table ends before
             object.__setattr__(self, "table", errors)
-        starts = offsets.searchsorted(self.guesses - reach)
-        width = int((offsets.searchsorted(self.guesses + reach) - starts).max())
-        return starts, width
+        first, stop = self._points_that_matter(LEFT_OUT + steepest + _MILLS)
+        starts = np.maximum(offsets.searchsorted(self.guesses - reach), first)
+        beyond = offsets.searchsorted(self.guesses + reach)
+        width = int((np.minimum(beyond, stop) - starts).max())
+        return starts, max(1, width), beyond
+
+    def _points_that_matter(self, depth: float) -> tuple[int, int]:
+        """Return the first point that matters to some row, and the point after the last one.
+
+        The weights Q·f(y − k) of the others are below e^−depth of the largest one, for all answers y of the rows: f is
+        log-concave, so that lower counts matter most to the lowest answer, and higher counts to the highest one. Above
+        an answer, f(0) takes the place of f: it bounds the tail of the noise.
+        """
+        points, errors = self.mesh.points, self.mesh.errors
+        offsets, logs = points.offsets, points.log_weights
+        if not errors.has_formula:
+            return 0, offsets.size
+        below_lowest = offsets - (self.guesses.min() - self.margin)
+        below_highest = offsets - (self.guesses.max() + self.margin)
+        lower, upper = (logs + errors.log_density(distances) for distances in (below_lowest, below_highest))
+        bounded = logs + errors.log_density(np.minimum(below_highest, 0.0))
+        first = np.flatnonzero(lower >= lower.max() - depth)[0]
+        last = np.flatnonzero(bounded >= upper.max() - depth)[-1]
+        return int(first), int(last) + 1
 
     def log_odds(self, answers: Reals) -> Reals:
         """Return ln(Σ Q·w·f over w > 0, divided by Σ Q·(−w)·f over w < 0) at an answer of each row; nan if unknown.
