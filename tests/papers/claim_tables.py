@@ -23,7 +23,7 @@ SECTIONS = {
 }
 
 _ROW = re.compile(r"^\* `(\w+(?:\.\w+)?)` \*.*$", re.MULTILINE)
-_TABLE = r"(^## {}\n.*?\n)Of \d+ claims [^\n]*\n\n(?:\* `[^\n]*\n)+"
+_TABLE = r"(^## {}\n.*?\n)Of \d+ claims, [^\n]*\n\n(?:\* `[^\n]*\n)+"
 
 
 def rows(text: str) -> list[tuple[str, str]]:

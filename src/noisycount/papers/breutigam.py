@@ -130,7 +130,7 @@ def _laplace_checks() -> tuple[ClaimCheck, ...]:
             [1 / SIMILAR < a / b < SIMILAR for a, b in ratios],
         ),
         ClaimCheck(
-            f"at the same ν its SP δ is {number(min(a / b for a, b, _ in deltas))} to "
+            f"at the same ν its δ is {number(min(a / b for a, b, _ in deltas))} to "
             f"{number(max(a / b for a, b, _ in deltas))} times that of Gaussian noise; at the same variance it is "
             f"{number(min(a / c for a, _, c in deltas))} to {number(max(a / c for a, _, c in deltas), 4)} times.",
             [all(a < b for a, b, _ in deltas), all(a < c for a, _, c in deltas)],
@@ -165,13 +165,14 @@ def _small_checks() -> tuple[ClaimCheck, ...]:
     dp_over_sp = {rate: ratio(Gaussian, SMALL, rate, 1.0) for rate in RATES}
     return (
         ClaimCheck(
-            "at ν = 1, Gaussian, DP over SP is "
+            "with Gaussian noise at ν = 1, the δ of the worst case divided by that of statistical privacy is "
             + ", ".join(f"{number(quotient)} (π = {rate:g})" for rate, quotient in dp_over_sp.items())
             + ".",
             [quotient > MUCH for quotient in dp_over_sp.values()],
         ),
         ClaimCheck(
-            f"δ with 100 records over δ with 1,000, Gaussian noise, ν = 1: {weak_text}; ν = 10: {strong_text}.",
+            f"with Gaussian noise, δ with 100 records divided by δ with 1,000 is {weak_text} at ν = 1, and "
+            f"{strong_text} at ν = 10.",
             [quotient < SIMILAR for quotient in size_ratios.values()],
         ),
     )
@@ -262,7 +263,7 @@ def _check_curves_coincide(deltas: dict[tuple[float, int], Deltas]) -> ClaimChec
     large = max(gap for (_, m), gap in gaps.items() if m >= SHARE * SIZE)
     small = max(gaps, key=lambda setting: gaps[setting])
     return ClaimCheck(
-        f"they differ by at most {percent(large)} for λ from {SHARE:g} on; at worst the one is "
+        f"they differ by at most {percent(large)} for λ from {SHARE:g} on. At worst one is "
         f"{number(1 + gaps[small])} times the other, at π = {small[0]:g} and λ = {small[1] / SIZE:g}.",
         [large < ALIKE, gaps[small] < ALIKE],
     )
@@ -286,7 +287,7 @@ def _check_laplace_deteriorates(ratios: dict[float, list[float]]) -> ClaimCheck:
         for rate, curve in ratios.items()
     )
     return ClaimCheck(
-        f"its δ over that of Gaussian noise rises to {peaks}, and falls to 0 below.",
+        f"its δ divided by that of Gaussian noise rises to {peaks}. For smaller λ the quotient falls to 0.",
         [a >= b for curve in ratios.values() for a, b in pairwise(curve)],
     )
 
