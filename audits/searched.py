@@ -129,7 +129,7 @@ _BETWEEN_ROOMS = {
     "log_steps",
     "exact_log_step",
     "kinks",
-    "deep_law",
+    "deep_prior",
     "smooth_prior",
     "has_chances",
     "neighbours",

@@ -12,7 +12,7 @@ _INSIDE = {
     *("is_discrete", "is_log_concave", "likelihood", "log_density", "log_exceedance", "log_tail"),
     *("log_within", "name", "on_grid", "sampler", "scales", "tail", "variance_rounding"),
     # of populations: what analysis asks of a prior
-    *("are_independent", "deep_law", "exact_log_step", "expansion", "expected_positives"),
+    *("are_independent", "deep_prior", "exact_log_step", "expansion", "expected_positives"),
     *("has_chances", "kinks", "log_chances", "log_step", "log_steps", "moments", "neighbours"),
     *("of_logs", "sample", "smooth_prior", "table", "worst_neighbours"),
     # of atoms

@@ -290,7 +290,7 @@ def test_prices_may_be_large_and_far_apart(prices: tuple[Fraction, ...]) -> None
 def test_a_cell_that_fails_is_found() -> None:
     """The certificate of a slack that is a little too small ends at counts that fail."""
     rule = stopping_rule("0.2", "0.95", "0.5")
-    failing = _SlackSearch(rule).uncertified(rule.chain_of(rule.slack - 0.01))
+    failing = _SlackSearch(rule).first_uncertified_counts(rule.chain_of(rule.slack - 0.01))
     assert rule.failures(rule.chain_of(rule.slack - 0.01), failing, failing).max() > float(1 - rule.confidence)
 
 

@@ -144,7 +144,7 @@ def test_delta_stands_on_a_logarithmic_axis_of_powers() -> None:
 def test_heights_and_deltas_are_inverse() -> None:
     """A share of the height is a δ, and back."""
     for share in (0.0, 0.3, 1.0):
-        assert AXES.share(AXES.delta(share)) == pytest.approx(share, abs=1e-12)
+        assert AXES.height_share(AXES.delta(share)) == pytest.approx(share, abs=1e-12)
     assert AXES.delta(0.5) == pytest.approx(1e-3)
 
 

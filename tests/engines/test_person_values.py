@@ -102,7 +102,7 @@ def test_the_largest_value_decides_what_rows_would_decide() -> None:
         function = chance.choice([Function.SMALLEST, Function.LARGEST])
         bound: Column = PersonValue.from_function(function, joined(And, ill) if ill else EVERY_ROW, row)
         if row.kind is Kind.DATE and chance.random() < 0.5:
-            bound = Shifted.by(bound, chance.choice([-30, 1, 30]), "day")
+            bound = Shifted.from_duration(bound, chance.choice([-30, 1, 30]), "day")
         sides = [row, bound]
         chance.shuffle(sides)
         code = Comparison(Column("code", Kind.TEXT), Operator.EQUAL, Literal(Kind.TEXT, "a"))

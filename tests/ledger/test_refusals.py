@@ -432,7 +432,7 @@ def test_the_draft_of_a_maker_that_was_killed_is_removed(tmp_path: Path) -> None
     """When the ledger is opened next, a minute later: another maker's draft may be fresh."""
     path = tmp_path / "ledger.db"
     if os.fork() == 0:
-        ledger_address._publish = lambda *_: os._exit(0)  # noqa: SLF001 - killed right there
+        ledger_address._publish_draft = lambda *_: os._exit(0)  # noqa: SLF001 - killed right there
         Ledger.open(f"sqlite:///{path}")
     os.wait()
     (draft,) = tmp_path.iterdir()
@@ -462,7 +462,7 @@ def test_a_disk_without_second_names_holds_a_ledger(
     before = path.read_bytes()
     draft = tmp_path / "draft"
     draft.write_bytes(b"another")
-    ledger_address._publish(draft, path)  # noqa: SLF001 - a race that is hard to win
+    ledger_address._publish_draft(draft, path)  # noqa: SLF001 - a race that is hard to win
     assert path.read_bytes() == before
 
 

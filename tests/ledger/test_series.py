@@ -11,10 +11,10 @@ from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.series import (
     covers,
     difference,
-    finest_of,
     has_exact_version,
+    highest_priced_entry,
     identity_of,
-    stopped_at,
+    request_at_stop,
     topped_up,
     without_replaced,
 )
@@ -81,7 +81,7 @@ def test_a_reserve_that_stopped_early_is_charged_less(ledger: Ledger) -> None:
     """The unused ε of a reserve is refunded; its ρ stays charged."""
     goal = {"within": "0.2", "confidence": "0.95", "at_most": "1"}
     reserve = topped_up(debit(ledger, "coarse", request(Fraction(1, 10))), Fraction(1), goal)
-    stopped = stopped_at(reserve, Fraction(1, 2))
+    stopped = request_at_stop(reserve, Fraction(1, 2))
     assert identity_of(reserve).is_reserve
     assert (reserve.price.epsilon, stopped.price.epsilon) == (Fraction(9, 10), Fraction(2, 5))
     assert stopped.price.rho == reserve.price.rho
@@ -98,8 +98,8 @@ def test_the_finest_debit_covers_the_others(ledger: Ledger) -> None:
     """The debit at the highest price covers every lower price, and a replaced debit is left out."""
     coarse = debit(ledger, "coarse", request(Fraction(1, 10)))
     fine = debit(ledger, "fine", topped_up(coarse, Fraction(3, 10)))
-    assert finest_of([coarse, fine]) is fine
-    assert finest_of([]) is None
+    assert highest_priced_entry([coarse, fine]) is fine
+    assert highest_priced_entry([]) is None
     assert covers(fine, coarse.request)
     assert not covers(coarse, fine.request)
     assert without_replaced([coarse, fine]) == [fine]

@@ -22,7 +22,7 @@ from noisycount.query.language import parse
 from noisycount.query.predicate import Column, canonical_text
 from noisycount.query.schema import KINDS, Kind, Spelling
 from noisycount.query.table import key_set, key_set_from_json, key_to_json
-from noisycount.release.rehearsal import made_up
+from noisycount.release.rehearsal import make_up_records
 from tests.helpers.random_tables import identity
 
 FIRST, SECOND = UUID(int=1), UUID(int=2**127)
@@ -104,8 +104,8 @@ def test_a_table_is_by_a_new_kind(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("with_uuids")
 def test_a_new_kind_is_made_up() -> None:
     """For a rehearsal: the values that a question names, or the example of its kind."""
-    assert made_up({"who": UUIDS}, None, {"who": [SECOND]}, 9).check().rows == 9
-    assert made_up({"who": UUIDS}, None, {}, 9).check().columns[0].missing < 9
+    assert make_up_records({"who": UUIDS}, None, {"who": [SECOND]}, 9).check().rows == 9
+    assert make_up_records({"who": UUIDS}, None, {}, 9).check().columns[0].missing < 9
 
 
 @pytest.mark.usefixtures("with_uuids")

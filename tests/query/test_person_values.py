@@ -13,7 +13,7 @@ from noisycount.query.person_values import MOST_NESTED
 from noisycount.query.predicate import canonical_text, columns
 from noisycount.query.schema import Kind, PublicValues, Schema
 from noisycount.query.table import key_set
-from noisycount.query.typed import call_end, parse_by_text, parse_column_keys, pieces_of
+from noisycount.query.typed import call_end, parse_by_text, parse_column_keys, split_list
 
 KINDS = {
     "person": Kind.TEXT,
@@ -181,7 +181,7 @@ def test_values_of_persons_stand_in_lists_of_groups_and_keys() -> None:
     assert call_end("count(code = 'it''s)')") == len("count(code = 'it''s)')")
     for unclosed in ("count(code = 'a'", "count(code = 'a)", '"town'):
         with pytest.raises(ValueError, match="close quotes and parentheses"):
-            pieces_of(unclosed)
+            split_list(unclosed)
 
 
 def test_a_value_of_a_person_alone_is_read_for_groups() -> None:

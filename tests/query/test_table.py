@@ -47,7 +47,7 @@ def test_every_node_finds_its_answer_again(rows: list[tuple[str | None, str | No
     worth = {row: number for number, row in enumerate(sorted(rows, key=str), start=1)}
     kept = [worth[table.keys.key(cell)] for cell in range(len(rows))] + [1000] * has_other
     asked = [worth[row] for row in rows] + [1000] * has_other
-    assert [sums.tolist() for sums in table.as_asked(sums_of(kept, table.levels))] == [
+    assert [sums.tolist() for sums in table.in_requested_order(sums_of(kept, table.levels))] == [
         sums.tolist() for sums in sums_of(asked, question.levels())
     ]
 

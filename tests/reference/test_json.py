@@ -221,8 +221,8 @@ def test_every_command_with_json_stands_there() -> None:
             command = found
         if any("--json" in option.opts for option in command.params):
             taking.add(name)
-    documented = {re.sub(r" --.*", "", name) for name, _ in sections()}
-    assert documented == taking
+    document_reply = {re.sub(r" --.*", "", name) for name, _ in sections()}
+    assert document_reply == taking
     assert {name for name in COMMANDS if name not in {each.split()[0] for each in taking}} == {"serve", "init", "docs"}
 
 

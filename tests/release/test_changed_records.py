@@ -314,7 +314,7 @@ def test_a_forged_top_up_breaks_the_chain(ledger: Ledger) -> None:
     with pytest.raises(LedgerError, match="is damaged"):
         ledger.transactions.write(lambda _, state: state.append(forged))
     state = ledger.transactions.known.draft()
-    assert state.fault(chained_row(state.head, forged)) == "tops up an answer about records that may have changed"
+    assert state.check_next(chained_row(state.head, forged)) == "tops up an answer about records that may have changed"
 
 
 def description(edition: str | None, **more: str) -> str:

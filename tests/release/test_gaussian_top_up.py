@@ -22,7 +22,7 @@ from noisycount.ledger.chain import chained_row, debit_columns
 from noisycount.ledger.entries import Analyst, Entry, Request, TableAnswer
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.series import _GAUSSIAN as GAUSSIAN
-from noisycount.ledger.series import _drawn_beside as drawn_beside
+from noisycount.ledger.series import _independent_draw as drawn_beside
 from noisycount.ledger.series import parts_of, scales_in, topped_up
 from noisycount.model.concentrated import root_above
 from noisycount.model.noises.combined_gaussian import CombinedGaussian
@@ -111,7 +111,7 @@ def drawn_in_full(entry: Entry, asked: dict[str, object], rho: Fraction) -> Requ
 
 @pytest.mark.parametrize(
     ("modules", "name", "mutant"),
-    [((publishing, query_plan), "parts_of", counted_twice), ((series,), "_drawn_beside", drawn_in_full)],
+    [((publishing, query_plan), "parts_of", counted_twice), ((series,), "_independent_draw", drawn_in_full)],
     ids=["twice", "in full"],
 )
 def test_a_combination_of_more_than_was_paid_for_is_found(
@@ -335,7 +335,7 @@ def test_a_forged_row_breaks_the_chain(desk_of: DeskOf, ledger: Ledger, forged: 
     paid = [of + request.price for of in (state.paid_for(request.dataset), state.paid_by("analyst"))]
     entry = Entry("forged", request, paid[0], datetime.now(UTC), None, "analyst", paid[1])
     row = chained_row(state.head, debit_columns(entry))
-    assert str(state.fault(row)).startswith(why)
+    assert str(state.check_next(row)).startswith(why)
     with pytest.raises(LedgerError, match="is damaged"):
         ledger.transactions.write(lambda _, state: state.append(debit_columns(entry)))
 

@@ -8,7 +8,7 @@ from noisycount.errors import PredicateError
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
-from noisycount.release.rehearsal import MOST_UNITS, Rehearsal, made_up, rehearse_query
+from noisycount.release.rehearsal import MOST_UNITS, Rehearsal, make_up_records, rehearse_query
 from noisycount.release.results import Release
 from noisycount.release.table_plan import plan_of
 from noisycount.release.table_release import TableRelease
@@ -89,7 +89,7 @@ def test_noise_is_that_of_the_price() -> None:
 @given(st.integers(1, 10**12))
 def test_size_is_bounded(size: int) -> None:
     """However large a public size is, a rehearsal stays quick."""
-    with made_up({}, None, {}, 1) as source:
+    with make_up_records({}, None, {}, 1) as source:
         assert source.check().rows == 1
     assert count_of("true", None, 1, size).units <= MOST_UNITS
 

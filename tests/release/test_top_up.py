@@ -295,7 +295,7 @@ def test_a_forged_row_breaks_the_chain(desk_of: DeskOf, ledger: Ledger, forged: 
     with pytest.raises(LedgerError, match="is damaged"):
         ledger.transactions.write(lambda _, state: state.append(forged(coarse, fine)))
     state = ledger.transactions.known.draft()
-    assert str(state.fault(chained_row(state.head, forged(coarse, fine)))).startswith(why)
+    assert str(state.check_next(chained_row(state.head, forged(coarse, fine)))).startswith(why)
 
 
 def dearer(request: Request) -> str:

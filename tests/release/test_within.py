@@ -14,13 +14,13 @@ from noisycount.ledger.budget import ApproximateBudget, Loss
 from noisycount.ledger.chain import answer_columns, chained_row
 from noisycount.ledger.entries import Analyst, Entry
 from noisycount.ledger.ledger import Ledger
-from noisycount.ledger.series import stopped_at
+from noisycount.ledger.series import request_at_stop
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
 from noisycount.release.ledger_forms import ledger_forms
-from noisycount.release.publishing import stopping_of
+from noisycount.release.publishing import stopping_schedule
 from noisycount.release.rehearsal import rehearse_query
 from noisycount.release.results import Release
 from noisycount.release.table_plan import plan_of
@@ -231,8 +231,8 @@ def test_a_stop_at_the_price_of_what_it_tops_up_breaks_the_chain(
     assert len(entry.replaces) == 1
     draft = ledger.transactions.known.draft()
     for price, why in (("0.1", "charges something else than where its answers stopped"), ("0.11", None)):
-        columns = answer_columns(entry.key, 1003, entry.made, stopped_at(entry.request, Fraction(price)))
-        assert draft.fault(chained_row(draft.head, columns)) == why
+        columns = answer_columns(entry.key, 1003, entry.made, request_at_stop(entry.request, Fraction(price)))
+        assert draft.check_next(chained_row(draft.head, columns)) == why
 
 
 def test_the_most_is_reserved_before_anything_is_counted(desk_of: DeskOf, source: FailingSource) -> None:
@@ -443,13 +443,13 @@ def test_a_forged_stop_breaks_the_chain(
     with pytest.raises(SourceError):
         desk_of().release(LARGE, within="20%", at_most=HALF)
     (entry,) = ledger.entries()
-    stopped = stopped_at(entry.request, price)
+    stopped = request_at_stop(entry.request, price)
     columns = answer_columns(entry.key, 1003, entry.made, stopped)
     forged = {**columns, "epsilon": "0.001"} if price != Fraction(1, 1000) else {**columns, "epsilon": "0.0005"}
     draft = ledger.transactions.known.draft()
-    assert draft.fault(chained_row(draft.head, forged)) == "charges something else than where its answers stopped"
+    assert draft.check_next(chained_row(draft.head, forged)) == "charges something else than where its answers stopped"
     plain = chained_row(draft.head, answer_columns(entry.key, 1003, entry.made))
-    assert draft.fault(plain) == "charges something else than where its answers stopped"
+    assert draft.check_next(plain) == "charges something else than where its answers stopped"
     assert "is damaged" in refusal(lambda: ledger.transactions.write(lambda _, state: state.append(forged)))
 
 
@@ -464,7 +464,7 @@ def test_the_rule_of_a_known_answer_is_for_any_time(desk_of: DeskOf, ledger: Led
     assert isinstance(entry, Entry)
     assert entry.loss.epsilon == Fraction(105, 1000)
     plan = plan_of(Query(wheres=[SMALL], epsilon=1), desk.source.schema, None, is_replacement=False)
-    stopping = stopping_of(plan, entry)
+    stopping = stopping_schedule(plan, entry)
     assert stopping is not None
     assert (stopping.prices, stopping.rule.anytime) == ((Fraction(1, 10), Fraction(105, 1000)), True)
     with pytest.raises(LedgerError, match="lower price"):

@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
 from noisycount.service import server
-from noisycount.service.server import Connection, accepted_at_once, end_overdue, most_connections
+from noisycount.service.server import Connection, accept_batch_size, end_overdue, largest_connection_count
 from tests.helpers.service_process import demo_process
 from tests.service.conftest import PATIENCE
 
@@ -201,7 +201,7 @@ def test_places_follow_from_the_files_that_may_be_open(monkeypatch: pytest.Monke
     """Connections, those that are accepted at once, and all else that is open find room."""
     for files in (64, 256, 1024, 65_536, resource.RLIM_INFINITY):
         monkeypatch.setattr(resource, "getrlimit", lambda _, soft=files: (soft, soft))
-        most, at_once = most_connections(), accepted_at_once()
+        most, at_once = largest_connection_count(), accept_batch_size()
         assert most >= at_once >= 1
         assert files == resource.RLIM_INFINITY or most + at_once <= files * 5 / 8
         assert most <= 4096

@@ -10,7 +10,7 @@ from noisycount.query.typed import ColumnGrouping, TypedKey
 from noisycount.release.rehearsal import Rehearsal, rehearse_query
 from noisycount.release.results import Release
 from noisycount.release.table_plan import plan_of
-from noisycount.tasks.show import made_up_words, rehearsal_json, rehearsal_words
+from noisycount.tasks.show import rehearsal_json, rehearsal_note, rehearsal_words
 
 COLUMNS = {"age": Kind.INTEGER, "town": Kind.TEXT}
 
@@ -61,8 +61,8 @@ def test_price_must_be_in_epsilon() -> None:
 def test_nothing_is_said_of_the_data_set(told: Rehearsal) -> None:
     """Every rehearsal says that its records are made up, and what it charged: nothing."""
     sent = rehearsal_json(told)
-    assert "no record of the data set was read" in made_up_words(told)
-    assert (sent["rehearsal"], sent["charged"], sent["note"]) == (True, "0", made_up_words(told))
+    assert "no record of the data set was read" in rehearsal_note(told)
+    assert (sent["rehearsal"], sent["charged"], sent["note"]) == (True, "0", rehearsal_note(told))
     json.dumps(sent, allow_nan=False)
 
 

@@ -135,14 +135,14 @@ def sum_below(inner: CountDistribution, outer: CountDistribution, first: int, la
         )
     share = inner.deviation / _CELLS_A_DEVIATION
     length = int(np.clip(2 ** np.floor(np.log2(max(share, 1))), _SHORTEST, _LONGEST))
-    return _by_cells(inner, outer, np.arange(first, last + 1, length, dtype=np.float64), before)
+    return _sum_by_cells(inner, outer, np.arange(first, last + 1, length, dtype=np.float64), before)
 
 
-def _by_cells(inner: CountDistribution, outer: CountDistribution, starts: Reals, before: float) -> float:
-    """Return the sum of `sum_below` cell by cell. `before` is P[Y < first count]."""
+def _sum_by_cells(inner: CountDistribution, outer: CountDistribution, starts: Reals, before: float) -> float:
+    """Return the sum of `sum_below`, computed cell by cell. `before` is P[Y < x] for the first count x."""
     length = int(starts[1] - starts[0])
     rule = _rule(length)
-    (x, y), kinked = _values(inner, outer, starts, rule)
+    (x, y), kinked = _node_probabilities(inner, outer, starts, rule)
     masses = y @ rule.whole
     direct = {cell: (int(starts[cell]), int(starts[cell]) + length - 1) for cell in np.flatnonzero(kinked).tolist()}
     for cell, ends in direct.items():
@@ -154,10 +154,10 @@ def _by_cells(inner: CountDistribution, outer: CountDistribution, starts: Reals,
     return float(terms.sum())
 
 
-def _values(
+def _node_probabilities(
     inner: CountDistribution, outer: CountDistribution, starts: Reals, rule: Rule
 ) -> tuple[tuple[Reals, Reals], NDArray[np.bool_]]:
-    """Return the probabilities of X and of Y at the nodes of each cell, and the cells where X or Y is not smooth."""
+    """Return the probabilities of X and of Y at the nodes of each cell, and a mask of cells where either is rough."""
     values, kinked = [], np.zeros(starts.size, dtype=np.bool_)
     for law in (inner, outer):
         at_nodes = law.pmf(starts[:, None] + rule.offsets)

@@ -6,7 +6,7 @@ from dataclasses import field
 import numpy as np
 
 from noisycount.analysis.difference import law_of
-from noisycount.analysis.posterior.posterior import LEVEL, Estimates, tail_levels
+from noisycount.analysis.posterior.posterior import LEVEL, Estimates, interval_end_levels
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import TIE, CountDistribution
@@ -36,8 +36,8 @@ class Ratio(Shown):
     _chances: Reals = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        first, masses = _table(self.numerator, "a")
-        start, chances = _table(self.denominator, "b")
+        first, masses = _scaled_table(self.numerator, "a")
+        start, chances = _scaled_table(self.denominator, "b")
         counts = start + np.arange(chances.size, dtype=np.float64)
         is_positive = counts > 0
         object.__setattr__(self, "_first", first)
@@ -53,7 +53,7 @@ class Ratio(Shown):
         """
         if math.isinf(not_nan(value, "value")):
             return 1 - self.infinite if value > 0 else 0.0
-        return self._mass_to(np.floor(value * self._counts * (1 + _ROUNDING)))
+        return self._probability_up_to(np.floor(value * self._counts * (1 + _ROUNDING)))
 
     def quantile(self, level: float) -> float:
         """Return the smallest x with P[A/B <= x] >= level, to 1e-12 relative. It may be infinite.
@@ -89,7 +89,7 @@ class Ratio(Shown):
         Raises:
             ValueError: If the level is not in (0, 1).
         """
-        low, high = tail_levels(level)
+        low, high = interval_end_levels(level)
         return self.quantile(low), self.quantile(high)
 
     def probability(self, low: float, high: float) -> float:
@@ -97,10 +97,10 @@ class Ratio(Shown):
         up_to_high = 1.0 if not_nan(high, "high") == math.inf else self.cdf(high)
         if math.isinf(not_nan(low, "low")):
             return up_to_high if low < 0 else self.infinite * (high == math.inf)
-        below = self._mass_to(np.ceil(low * self._counts * (1 - _ROUNDING)) - 1)
+        below = self._probability_up_to(np.ceil(low * self._counts * (1 - _ROUNDING)) - 1)
         return max(0.0, up_to_high - below)
 
-    def _mass_to(self, largest: Reals) -> float:
+    def _probability_up_to(self, largest: Reals) -> float:
         """Return P[A <= largest and B > 0], with a largest A for each count of B."""
         indices = np.clip(largest - self._first + 1, 0, self._below.size - 1)
         return min(1.0, float((self._chances * self._below[indices.astype(np.int64)]).sum()))
@@ -137,7 +137,7 @@ def ratio(a: Estimates, b: Estimates) -> Ratio:
     return Ratio(law_of(a, "a"), denominator, denominator.probability(0, 0))
 
 
-def _table(law: CountDistribution, name: str) -> tuple[int, Reals]:
+def _scaled_table(law: CountDistribution, name: str) -> tuple[int, Reals]:
     """Return the first count of a distribution, and the probabilities from there on, scaled to a sum of 1."""
     if law.support[0] < 0:
         raise ValueError(f"{name} must not be negative, got a distribution from {law.support[0]} on")

@@ -121,7 +121,7 @@ def relative_confidence(count: Values, within: Values, epsilon: Values) -> float
         >>> round(nc.relative_confidence(100, 0.2, 0.1), 6)
         0.864665
     """
-    reach = _product({"epsilon": epsilon, "within": within, "count": count})
+    reach = _scaled_product({"epsilon": epsilon, "within": within, "count": count})
     with np.errstate(over="ignore", under="ignore"):
         return _float_or_array(-np.expm1(-reach))
 
@@ -190,10 +190,10 @@ def iso_epsilon_curves(count: float, epsilons: Values, confidences: Values) -> R
 def _surprisal_over(confidence: Values, **divisors: Values) -> float | Reals:
     """Return −ln(1 − confidence), divided by each of the divisors."""
     surprisal: Reals = -np.log1p(-_check_values(confidence, "confidence", open_probability))
-    return _float_or_array(_product(divisors, surprisal, -1))
+    return _float_or_array(_scaled_product(divisors, surprisal, -1))
 
 
-def _product(values: dict[str, Values], start: Reals | float = 1.0, power: int = 1) -> Reals:
+def _scaled_product(values: dict[str, Values], start: Reals | float = 1.0, power: int = 1) -> Reals:
     """Return the start times each of the values, or divided by each of them if the power is −1.
 
     Binary exponents are summed separately, so that no intermediate result overflows.

@@ -52,7 +52,7 @@ class StoppedChain:
         rates, ends = np.array([float(1 / scale) for scale in scales]), np.array(thresholds, float)
         near, far = np.zeros((rates.size, rates.size)), np.zeros(rates.size)
         for price, rate in enumerate(rates[:-1]):
-            slower, weight, factors = rates[:price], *_added_noise(rates, price)
+            slower, weight, factors = rates[:price], *_noise_between_prices(rates, price)
             at_end = near[price, :price] * np.exp(-slower * (ends[:price] - ends[price]))
             near[price + 1, :price] = near[price, :price] * factors
             above = np.sum(at_end / np.expm1(-(rate - slower)))
@@ -68,13 +68,15 @@ class StoppedChain:
 
     @cached_property
     def added(self) -> tuple[Reals, Reals, Reals, Reals]:
-        """Results of `_added_noise` for each price, and 1/(e^(rate_i − rate_j) − 1) and 1/(e^(rate_i + rate_j) − 1).
+        """The noise between prices by `_noise_between_prices`, and two factors for each pair of rates.
+
+        The factors are 1/(e^(rate_i − rate_j) − 1) and 1/(e^(rate_i + rate_j) − 1).
 
         Row i belongs to price i. The means and the differences are 0 for j >= i.
         """
         weights, means = np.zeros(self.rates.size), np.zeros_like(self.near)
         for price in range(self.rates.size - 1):
-            weights[price], means[price, :price] = _added_noise(self.rates, price)
+            weights[price], means[price, :price] = _noise_between_prices(self.rates, price)
         rates, slower = self.rates[:, None], np.where(self._is_before, self.rates, 0.0)
         apart, both = (1 / np.expm1(np.minimum(sums, _STEEPEST)) for sums in (rates - slower, rates + self.rates))
         return weights, means, np.where(self._is_before, apart, 0.0), both
@@ -165,7 +167,7 @@ class StoppedChain:
         nearest = np.minimum(high - counts, counts - low + 1)
         cells = np.flatnonzero(stopped < self.rates.size - 1)
         if cells.size:
-            chain = _NeverOutside(self, counts[cells], low[cells], high[cells], stopped[cells])
+            chain = _NoErrorPublished(self, counts[cells], low[cells], high[cells], stopped[cells])
             while (goes_on := chain.prices < self.rates.size - 1).any():
                 goes_on &= chain.rate * nearest[cells] <= depth
                 left = cells[~goes_on]
@@ -179,7 +181,7 @@ class StoppedChain:
         return chances
 
 
-class _NeverOutside:
+class _NoErrorPublished:
     """Probabilities v_i(y) = P[no published answer outside the range before price i | Y_i = y], for several ranges.
 
     An answer that reaches its threshold is published. With edge = min(threshold, low):
@@ -220,15 +222,15 @@ class _NeverOutside:
         crossed = apart * (across - own[:, None]) * np.exp(rate)[:, None]
         turned = (1 - own[:, None] * across) * (1 + both)
         whole = (1 - own) * alone
-        to_edge = alone - _rows_summed(left, 1 + both)
-        to_high = whole - _rows_summed(up, turned) - _rows_summed(down, crossed)
-        to_low = whole - _rows_summed(up, crossed) - _rows_summed(down, turned)
+        to_edge = alone - _row_sums(left, 1 + both)
+        to_high = whole - _row_sums(up, turned) - _row_sums(down, crossed)
+        to_low = whole - _row_sums(up, crossed) - _row_sums(down, turned)
         gap = np.exp(-rate * (self.low - self.edge + 1))
         past = both * across * np.exp(np.minimum(rates, _STEEPEST))
         taken = (
-            _rows_summed(left, apart) + gap * to_low,
-            _rows_summed(up, apart) + _rows_summed(down, past),
-            _rows_summed(down, apart) + _rows_summed(up, past) + gap * to_edge,
+            _row_sums(left, apart) + gap * to_low,
+            _row_sums(up, apart) + _row_sums(down, past),
+            _row_sums(down, apart) + _row_sums(up, past) + gap * to_edge,
         )
         for modes, part in zip((left, up, down), taken, strict=True):
             np.multiply(modes, factors, out=modes)
@@ -245,7 +247,7 @@ class _NeverOutside:
         falls = np.exp(-rates * step[:, None])
         own = np.exp(-rate * step)
         both = self.chain.added[3][self.prices]
-        between = (1 - own) / -np.expm1(-rate) - _rows_summed(self.left, (1 - own[:, None] * falls) * (1 + both))
+        between = (1 - own) / -np.expm1(-rate) - _row_sums(self.left, (1 - own[:, None] * falls) * (1 + both))
         self.left *= falls
         inside = to_edge * np.exp(-before * gap) * np.expm1(-(rate - before) * gap) / np.expm1(-(rate - before))
         inside += to_low * np.exp(-before) * np.expm1(-(rate + before) * gap) / np.expm1(-(rate + before))
@@ -256,13 +258,13 @@ class _NeverOutside:
         return chances * np.tanh(rate / 2)
 
 
-def _rows_summed(modes: Reals, factors: Reals) -> Reals:
+def _row_sums(modes: Reals, factors: Reals) -> Reals:
     """Return Σ_j modes_ij·factors_ij for each row i."""
     sums: Reals = np.einsum("ij,ij->i", modes, factors)
     return sums
 
 
-def _added_noise(rates: Reals, price: int) -> tuple[float, Reals]:
+def _noise_between_prices(rates: Reals, price: int) -> tuple[float, Reals]:
     """Describe the noise Z_i by which answer i differs from the more accurate answer i + 1.
 
     Returns:
@@ -270,10 +272,12 @@ def _added_noise(rates: Reals, price: int) -> tuple[float, Reals]:
     """
     rate, finer, slower = rates[price], rates[price + 1], rates[:price]
     equal = math.exp(rate - finer) * (math.expm1(-rate) / math.expm1(-finer)) ** 2
-    return (1 - equal) * math.tanh(rate / 2), _transform(rate, slower) / _transform(finer, slower)
+    return (1 - equal) * math.tanh(rate / 2), _moment_generating_function(rate, slower) / _moment_generating_function(
+        finer, slower
+    )
 
 
-def _transform(rate: float, power: Reals) -> Reals:
+def _moment_generating_function(rate: float, power: Reals) -> Reals:
     """Return E[e^(power·D)] for discrete Laplace noise D."""
     both: Reals = np.expm1(-(rate - power)) * np.expm1(-(rate + power))
     return math.expm1(-rate) ** 2 / both

@@ -108,7 +108,7 @@ class StoppingRule:
         object.__setattr__(self, "confidence", sure)
         last = DiscreteLaplace.for_epsilon(self.prices[-1])
         object.__setattr__(self, "reach", error_within(last, float(1 - (1 - sure) / _CAPPED_PART)))
-        slack, chain = _SlackSearch(self).solution()
+        slack, chain = _SlackSearch(self).certified_slack()
         object.__setattr__(self, "slack", slack)
         object.__setattr__(self, "thresholds", tuple(int(end) for end in chain.thresholds))
         object.__setattr__(self, "chain", chain)
@@ -236,7 +236,7 @@ class _SlackSearch:
         self.rule = rule
         self.limit = float(1 - rule.confidence) * (1 - _ROUNDING)
 
-    def solution(self) -> tuple[float, StoppedChain]:
+    def certified_slack(self) -> tuple[float, StoppedChain]:
         """Return the slack and its chain. Search on some counts, certify for all, and repeat with counts that fail."""
         chain = self.rule.chain_of(1.0)
         tried = np.unique(np.geomspace(1, self.last_count(chain), 500).round().astype(np.int64))
@@ -244,9 +244,9 @@ class _SlackSearch:
         steps = 0
         for tries in range(_MOST_TRIES):
             failures = self.rule.failures(chain, tried, tried)
-            steps = self.smallest(np.sort(tried[np.argsort(-failures)[:_WORST]]), steps + tries // 8)
+            steps = self.smallest_slack(np.sort(tried[np.argsort(-failures)[:_WORST]]), steps + tries // 8)
             chain = self.rule.chain_of(steps / _STEPS)
-            failing = self.uncertified(chain)
+            failing = self.first_uncertified_counts(chain)
             if not failing.size:
                 return steps / _STEPS, chain
             tried = np.union1d(tried, failing[:: 1 + failing.size // 100])
@@ -255,19 +255,19 @@ class _SlackSearch:
             " that can be certified for every count: choose a larger share, or a lower confidence"
         )
 
-    def smallest(self, tried: Wholes, failed: int) -> int:
+    def smallest_slack(self, tried: Wholes, failed: int) -> int:
         """Return the smallest slack, in steps above `failed`, at which no given count fails too often."""
 
-        def holds(steps: int) -> bool:
+        def is_sufficient(steps: int) -> bool:
             return bool((self.rule.failures(self.rule.chain_of(steps / _STEPS), tried, tried) <= self.limit).all())
 
         low, width = (failed, 1) if failed else (_STEPS // 2, _STEPS // 2)
-        while not holds(low + width):
+        while not is_sufficient(low + width):
             low, width = low + width, 2 * width
         high = low + width
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if holds(middle) else (middle, high)
+            low, high = (low, middle) if is_sufficient(middle) else (middle, high)
         return high
 
     def last_count(self, chain: StoppedChain) -> int:
@@ -292,7 +292,7 @@ class _SlackSearch:
             last *= 2
         return last
 
-    def uncertified(self, chain: StoppedChain) -> Wholes:
+    def first_uncertified_counts(self, chain: StoppedChain) -> Wholes:
         """Return the first counts of cells that are not certified."""
         last = self.last_count(chain)
         ends = np.unique(_SPARSE ** np.arange(math.ceil(math.log(last, _SPARSE)) + 1) // 1).astype(np.int64)

@@ -72,14 +72,14 @@ class DatasetRecord:
         try:
             stored: dict[str, Any] = json.loads(text)
             columns = {name: ColumnFormat.from_parts(parts) for name, parts in stored["columns"].items()}
-            form = _file_format(stored["form"])
+            form = _file_format_of_parts(stored["form"])
             parsed = {
                 "columns": columns,
                 "form": form,
                 "earlier": tuple(stored.get("earlier", ())),
                 "earlier_tables": tuple(stored.get("earlier_tables", ())),
                 "relations": tuple(stored.get("relations", ())),
-                "legacy_form": _file_format(stored["legacy_form"]) if "legacy_form" in stored else form,
+                "legacy_form": _file_format_of_parts(stored["legacy_form"]) if "legacy_form" in stored else form,
                 **{kind: _read_parts(cls, stored.get(kind, {})) for kind in _PARTS},
             }
             return cls(**{**stored, **parsed})
@@ -112,8 +112,8 @@ class DatasetRecord:
             }
         )
 
-    def after(self, former: Self | None) -> Self:
-        """Return this description with all contents, tables and relations that the data set ever had."""
+    def with_history(self, former: Self | None) -> Self:
+        """Return this description, with the contents, tables and relations of the former one added as earlier ones."""
         if former is None:
             return self
         contents = dict.fromkeys((*self.earlier, *former.earlier, former.content))
@@ -136,7 +136,7 @@ class DatasetRecord:
         """Names of all tables of its file that the data set ever had, the oldest first."""
         return self.earlier_tables if self.table is None else (*self.earlier_tables, self.table)
 
-    def has_had(self, digest: str) -> bool:
+    def has_had_content(self, digest: str) -> bool:
         """Return True if the digest is that of the present or of an earlier content of the data set."""
         return digest in {self.content, *self.earlier}
 
@@ -233,7 +233,7 @@ def _read_parts(record: type[DatasetRecord], stored: Mapping[str, object]) -> di
 
 
 def _missing_values(form: ColumnFormat) -> Iterator[Any]:
-    """Yield the values that the words for a missing value would be if they were none.
+    """Yield the values that the words for a missing value state if they are read as ordinary texts.
 
     Example:
         >>> [*_missing_values(ColumnFormat(Kind.INTEGER, missing=("NA", "-99")))]
@@ -264,7 +264,7 @@ def _date_marks(date_format: str) -> dict[str, str]:
     }
 
 
-def _file_format(parts: Mapping[str, Any] | None) -> FileFormat | None:
+def _file_format_of_parts(parts: Mapping[str, Any] | None) -> FileFormat | None:
     """Return the file format with these parts; None if there are none."""
     return None if parts is None else FileFormat.from_parts(parts)
 
@@ -311,7 +311,7 @@ def part_name(name: str, table: str) -> str:
     return f"{name} {table}"
 
 
-def _no_entries(_: str) -> Sequence[Entry]:
+def _no_ledger_entries(_: str) -> Sequence[Entry]:
     return ()
 
 
@@ -325,7 +325,7 @@ class Catalog:
 
     written: Mapping[str, DatasetRecord] = field(default_factory=dict)  # description of each data set by its name
     # Function that returns the ledger entries of a data set; used for data sets without a description.
-    entries: Callable[[str], Sequence[Entry]] = _no_entries
+    entries: Callable[[str], Sequence[Entry]] = _no_ledger_entries
     folder: Path | None = None  # folder beside the ledger for copies; None: no copies
 
     @classmethod
@@ -343,7 +343,7 @@ class Catalog:
         relations: Sequence[str] = (),
         shares: Callable[[str, str], bool] = _shares_nothing,
     ) -> str:
-        """Return the name of the data set that records belong to.
+        """Return the name of the data set to which records belong.
 
         Args:
             stated: Settings of the owner.
@@ -358,10 +358,10 @@ class Catalog:
         def is_same(record: DatasetRecord) -> bool:
             is_one_table = record.table is None or stated.table is None or stated.table in record.tables
             is_one_relation = bool(relations) and record.relations[:1] == tuple(relations[:1])
-            return is_one_relation or (record.has_had(digest) and is_one_table)
+            return is_one_relation or (record.has_had_content(digest) and is_one_table)
 
         def is_overlapping(record: DatasetRecord) -> bool:
-            if not record.has_had(digest) or record.table is None or stated.table is None:
+            if not record.has_had_content(digest) or record.table is None or stated.table is None:
                 return not {*record.relations}.isdisjoint(relations)
             return any(shares(table, stated.table) for table in record.tables)
 
@@ -381,7 +381,11 @@ class Catalog:
                 return False
             if relations and not former.relations:  # older releases did not store relations
                 return True
-            is_as_described = former.has_had(digest) and record.has_had(digest) and stated.table in {None, former.table}
+            is_as_described = (
+                former.has_had_content(digest)
+                and record.has_had_content(digest)
+                and stated.table in {None, former.table}
+            )
             return is_as_described or not {*record.relations}.isdisjoint(former.relations)
 
         others = [
@@ -416,33 +420,33 @@ class Catalog:
         """Return True if the privacy unit of the data set was ever stated."""
         return name in self.written or bool(self.entries(name))
 
-    def unit(self, name: str, said: str | None) -> str | None:
+    def unit(self, name: str, stated_unit: str | None) -> str | None:
         """Return the column of the privacy unit, which never changes; None if every row is a unit.
 
         Args:
             name: Name of the data set.
-            said: The unit that the owner states now; None: as stated before.
+            stated_unit: The unit that the owner states now; None: as stated before.
 
         Raises:
             ConfigError: The unit was never stated, or differs from the stored one.
         """
-        unit = None if said == ROW else said
+        unit = None if stated_unit == ROW else stated_unit
         entries = () if name in self.written else self.entries(name)
         if name in self.written:
             known = self.written[name].unit
         elif entries:
             known = asked_part(entries[-1], "unit")
-        elif said is not None:
+        elif stated_unit is not None:
             return unit
         else:
             raise ConfigError(
                 "say once whose rows these are: --unit COLUMN (in Python unit=) names the column "
                 "that identifies persons, --unit row says that every row is another person"
             )
-        if said is not None and unit != known:
+        if stated_unit is not None and unit != known:
             counted = "rows" if known is None else f"distinct {known!r}"
             raise ConfigError(
-                f"unit {said!r}: data set {redacted_name(name)!r} counts {counted} ever since its "
+                f"unit {stated_unit!r}: data set {redacted_name(name)!r} counts {counted} ever since its "
                 "first answer, as rows and persons never share a budget: leave the unit out"
             )
         return known

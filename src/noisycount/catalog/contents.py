@@ -175,7 +175,7 @@ def _file_digest(file: Path) -> str:
 
 
 def _joint_digest(digests: Sequence[str], keys: tuple[Keys, ...] = ()) -> str:
-    """Return the digest of one file, or of several with the keys of each, whatever their names and order are."""
+    """Return the digest of one file, or of several files with their keys. It does not depend on names and order."""
     if keys:
         return hashlib.sha256(json.dumps(sorted(zip(digests, keys, strict=True))).encode("ascii")).hexdigest()
     if len(digests) == 1:

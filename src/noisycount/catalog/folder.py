@@ -162,10 +162,10 @@ class Copies:
 
         The next query that needs a copy makes it again.
         """
-        return discard(copy for copy in self.all([dataset]) if copy.dataset and copy.path != but)
+        return remove_copies(copy for copy in self.all([dataset]) if copy.dataset and copy.path != but)
 
 
-def discard(copies: Iterable[Copy]) -> int:
+def remove_copies(copies: Iterable[Copy]) -> int:
     """Remove copies, and return their number."""
     paths = [copy.path for copy in copies]
     for path in paths:

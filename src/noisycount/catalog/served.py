@@ -18,7 +18,7 @@ class ServerSource(LazySource):
     """Records in a table on a server."""
 
     table: ServedTable  # address of the table, and settings for counting
-    kept: Certificates  # certificates of engines
+    certificates: Certificates  # certificates of engines
     relations: tuple[str, ...]  # identity of the table, then the tables with which it shares records
 
     @property
@@ -38,12 +38,12 @@ class ServerSource(LazySource):
         """
         if known is not None:
             record = replace(known, **self._facts)
-            return self._set_record(record.after(self.former))
+            return self._set_record(record.with_history(self.former))
         source = self._open_served(unit, self.settings.kinds)
         try:
             remedy = "count a view of it in which that has another name"
             record = self._make_record(unit, source, remedy, **self._facts)
-            return self._set_record(record.after(self.former), source)
+            return self._set_record(record.with_history(self.former), source)
         except BaseException:
             source.close()
             raise
@@ -82,7 +82,7 @@ class ServerSource(LazySource):
             columns=self.settings.columns,
             seconds=self.table.seconds,
             uses_indexes=self.table.uses_indexes,
-            certificates=self.kept.all(),
+            certificates=self.certificates.all(),
             claim=self._claim(unit),
             kinds=kinds,
             session=session,

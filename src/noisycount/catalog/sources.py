@@ -245,7 +245,7 @@ class FileSource(LazySource):
     """Records in files, whose content is known."""
 
     place: Path  # path of the file or folder
-    name: str  # what the ledger calls them
+    name: str  # name of the records in the ledger
     content: Content  # content of the files
     folder: Path | None  # folder beside the ledger for copies of text files; None: no copies
     checked: CheckedFiles | None = None  # recent check, which may have left a draft of a copy
@@ -259,18 +259,20 @@ class FileSource(LazySource):
         """Set the description and the schema, and return the source. Records that are read for this are also copied."""
         if known is not None:
             record = replace(known, content=self.content.digest, correction=self.content.reading_correction)
-            return self._set_record(record.after(self.former))
+            return self._set_record(record.with_history(self.former))
         if self.checked is not None and self.checked.state == self.content.state:
-            return self._set_record(self._record_and_keep_copy(unit, self.checked.check))
+            return self._set_record(self._make_record_and_copy(unit, self.checked.check))
         with self._read(unit) as source:
             if source.form is None:
                 source.prepare(())  # checks the unit, which can never change later
-            return self._set_record(self._record_and_keep_copy(unit, source), source)
+            return self._set_record(self._make_record_and_copy(unit, source), source)
 
-    def _record_and_keep_copy(self, unit: str | None, source: CheckedSource | Check) -> DatasetRecord:
+    def _make_record_and_copy(self, unit: str | None, source: CheckedSource | Check) -> DatasetRecord:
         """Return the description of records that were just read, and store the copy of their texts."""
         facts = {"content": self.content.digest, "correction": self.content.reading_correction, "form": source.form}
-        record = self._make_record(unit, source, "rename it", table=self.settings.table, **facts).after(self.former)
+        record = self._make_record(unit, source, "rename it", table=self.settings.table, **facts).with_history(
+            self.former
+        )
         if self.settings.renews:  # answers that an older release may have mixed up no longer match
             record = replace(record, legacy_form=None)
         self._publish_copy(record)
@@ -296,7 +298,7 @@ class FileSource(LazySource):
             if not self.discard_copy():
                 raise
             LazySource.prepare(self, columns)
-        self.keep_proofs()
+        self.store_proofs()
 
     def discard_copy(self) -> bool:
         """Remove the copy of the values that is read, as it may be damaged. Return False if there is none."""
@@ -305,8 +307,8 @@ class FileSource(LazySource):
         self.copy.files[0].unlink(missing_ok=True)
         return True
 
-    def keep_proofs(self) -> None:
-        """Store new proofs that columns can be read, if there are some."""
+    def store_proofs(self) -> None:
+        """Store new proofs that columns can be read, if there are any."""
         content, place = (self.content, self.place) if self.copy is None else (self.copy, self.copy.files[0])
         if content.proof_count != self.kept_proofs:
             self.require_unchanged()
@@ -401,7 +403,7 @@ class FileSource(LazySource):
         draft: Path | None = None,
         session: Any = None,  # noqa: ANN401 - of an engine
     ) -> CheckedSource:
-        """Return the records read from their files. A copy of their values is left at `draft`."""
+        """Open the records in their files. A copy of their values is written to `draft`."""
         return files().open_unprepared(
             self.place,
             unit=unit,

@@ -65,7 +65,7 @@ class TableGroup:
         return next((place for place in served if isinstance(place.place, ServerPlace)), None)
 
     def settings_to_open(self, table: GroupTable) -> DatasetSettings:
-        """Return the settings of a table, with the columns that links read among those that can be counted."""
+        """Return the settings of a table, with the columns that links read added to those that can be counted."""
         chosen = table.settings.columns
         if chosen is None:
             return table.settings

@@ -45,7 +45,7 @@ class TableGroupSource(LazySource):
         records = {name: source.record for name, source in self.sources.items()}
         self.schema = joined_schema(self.group.facts, schemas, unit)
         self._require_one_kind(records)
-        self.record = self._joined_record(unit, records).after(self.former)
+        self.record = self._joined_record(unit, records).with_history(self.former)
         return self
 
     def _described_source(self, table: GroupTable) -> LazySource:
@@ -132,7 +132,7 @@ class TableGroupSource(LazySource):
                 self.close_opened()
             LazySource.prepare(self, columns)
         for source in files:
-            source.keep_proofs()
+            source.store_proofs()
 
     def _open(self) -> CheckedSource:
         options: dict[str, Any] = {
@@ -156,7 +156,7 @@ class TableGroupSource(LazySource):
             self.sources[name].require_described(opened)
 
     def check_tables(self) -> TablesCheck:
-        """Count persons of each table, and rows whose links lead nowhere, for the owner only."""
+        """Count the persons of each table, and the rows with broken links. The result is for the owner only."""
         self.prepare()
         source = self._compared_source()
         if not isinstance(source, TablesSource):
@@ -168,7 +168,7 @@ class TableGroupSource(LazySource):
             source.require_unchanged()
 
     def open_within(self, session: Any) -> CheckedSource:  # noqa: ANN401, ARG002 - of an engine
-        """Raise SourceError: tables of tables do not exist."""
+        """Raise SourceError, as a group of tables cannot be a part of another group."""
         raise SourceError(f"{self.shown} has several tables already")
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ from noisycount.charts.picture import (
     RibbonMark,
     RuleMark,
 )
-from noisycount.charts.picture_svg import digits, fit_width
+from noisycount.charts.picture_svg import fit_width, pixels
 from noisycount.charts.plot import Axis
 from noisycount.charts.table import count_range
 from noisycount.charts.theme import BLUE, GREEN, PURPLE, VERMILION, Style
@@ -180,13 +180,13 @@ def bar_svg(answer: Estimated, ends: tuple[float, float], refined: Estimated | N
         return (min(max(value, low), high) - low) / (high - low) * 1000
 
     def interval_marks(kind: str, count: Estimated, middle: float) -> Iterator[str]:
-        yield _path_element(kind, f"M{digits(x_pixel(count.low))} {middle}H{digits(x_pixel(count.high))}")
-        yield _path_element(kind, f"M{digits(x_pixel(count.value))} {middle - 5}V{middle + 5}")
+        yield _path_element(kind, f"M{pixels(x_pixel(count.low))} {middle}H{pixels(x_pixel(count.high))}")
+        yield _path_element(kind, f"M{pixels(x_pixel(count.value))} {middle - 5}V{middle + 5}")
 
     left, right = sorted((x_pixel(0.0), x_pixel(answer.value)))
     parts = [
-        f'<rect class="bar" x="{digits(left)}" y="3" width="{digits(right - left)}" height="14"/>',
-        _path_element("axis", f"M{digits(x_pixel(0))} 0V34"),
+        f'<rect class="bar" x="{pixels(left)}" y="3" width="{pixels(right - left)}" height="14"/>',
+        _path_element("axis", f"M{pixels(x_pixel(0))} 0V34"),
         *interval_marks("line", answer, 10),
         *(interval_marks("refined-line", refined, 25) if refined else ()),
     ]

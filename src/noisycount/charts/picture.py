@@ -108,7 +108,10 @@ class AxisRange:
 
 @frozen
 class CurveMark:
-    """A line through points; an area is filled down to 0, in steps, because only whole counts have a value."""
+    """A line through points.
+
+    If `is_area`, the area down to 0 is filled, in steps, because only whole counts have a value.
+    """
 
     points: Sequence[Point]
     style: Style
@@ -224,7 +227,7 @@ class Picture:
 
 
 def text_width(text: str, size: float, *, is_bold: bool = False) -> float:
-    """Return about the width of a line of text in pixels, in Arial or a font of equal letter widths.
+    """Return the approximate width in pixels of a line of text, in Arial or a font with the same letter widths.
 
     Example:
         >>> round(text_width("dashed line: the answer", 14)), round(text_width("MWm", 10))

@@ -51,10 +51,10 @@ def picture_svg(picture: Picture, *, description: str = "", is_headed: bool = Tr
         description: The content in words, for readers who cannot see it.
         is_headed: False to leave out the heading, for pages that print it themselves.
     """
-    parts, width, height = _draw(picture, is_headed=is_headed)
+    parts, width, height = _draw_picture(picture, is_headed=is_headed)
     label = f' role="img" aria-label="{escape(description)}"' if description else ""
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {_size(width, height)}{label} font-family="{FONT}">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" {_size_attributes(width, height)}{label} font-family="{FONT}">'
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>{parts}</svg>'
     )
 
@@ -67,19 +67,19 @@ def page_svg(picture: Picture, name: str, description: str) -> str:
         name: The prefix of the identifiers in the SVG, unique on its page.
         description: The content in words, for readers who cannot see it.
     """
-    parts, width, height = _draw(picture, is_headed=False)
+    parts, width, height = _draw_picture(picture, is_headed=False)
     return (
-        f'<svg class="chart" role="img" aria-labelledby="{name}-title {name}-desc" {_size(width, height)}>'
+        f'<svg class="chart" role="img" aria-labelledby="{name}-title {name}-desc" {_size_attributes(width, height)}>'
         f'<title id="{name}-title">{escape(picture.title)}</title>'
         f'<desc id="{name}-desc">{escape(description)}</desc>{parts}</svg>'
     )
 
 
-def _size(width: int, height: int) -> str:
+def _size_attributes(width: int, height: int) -> str:
     return f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
 
 
-def _draw(picture: Picture, *, is_headed: bool) -> tuple[str, int, int]:
+def _draw_picture(picture: Picture, *, is_headed: bool) -> tuple[str, int, int]:
     """Return the elements of a picture, its width and its height."""
     left = _MARGIN + max(_left_extent(frame) for frame in picture.frames)
     parts, bottom, right = list[str](), _MARGIN, 0.0
@@ -114,12 +114,12 @@ def fit_width(frame: Frame, width: float) -> Frame:
 def _heading(title: str, notes: Sequence[str], size: float) -> Iterator[tuple[str, float]]:
     """Yield the lines of a heading at the top left of a picture, each with its right end."""
     yield (
-        _text(title, (_MARGIN, _MARGIN + 10), INK, size, is_bold=True),
+        _text_element(title, (_MARGIN, _MARGIN + 10), INK, size, is_bold=True),
         _MARGIN + text_width(title, size, is_bold=True),
     )
     for row, note in enumerate(notes, 1):
         middle = _MARGIN + 12 + row * _LINE
-        yield _text(note, (_MARGIN, middle), MUTED, _NOTE), _MARGIN + text_width(note, _NOTE)
+        yield _text_element(note, (_MARGIN, middle), MUTED, _NOTE), _MARGIN + text_width(note, _NOTE)
 
 
 def _left_extent(frame: Frame) -> float:
@@ -157,21 +157,21 @@ def _draw_frame(frame: Frame, left: float, top: float) -> tuple[list[str], float
     """Return the SVG of a frame whose axes begin at `left`, and its bottom; `top` is the top of its heading."""
     parts = []
     if frame.title:
-        parts.append(_text(frame.title, (_MARGIN, top + 9), INK, _HEADING, is_bold=True))
+        parts.append(_text_element(frame.title, (_MARGIN, top + 9), INK, _HEADING, is_bold=True))
         top += 22
     for note in frame.notes:
-        parts.append(_text(note, (_MARGIN, top + 7), MUTED, _NOTE))
+        parts.append(_text_element(note, (_MARGIN, top + 7), MUTED, _NOTE))
         top += _LINE
     if frame.legend:
         parts += _draw_legend(frame, left, top)
         top += _legend_height(frame)
     if frame.y is not None and frame.y.axis.label:
-        parts.append(_text(frame.y.axis.label, (_MARGIN, top + 12), INK, _NOTE))
+        parts.append(_text_element(frame.y.axis.label, (_MARGIN, top + 12), INK, _NOTE))
         top += 20
     top += max(8.0, *(8 - mark.place[1] for mark in frame.marks if isinstance(mark, TextMark)), 0.0)
     height = frame.size[1]
     inside = [*_draw_axes(frame), *(part for mark in frame.marks for part in draw_mark(mark, frame))]
-    parts.append(f'<g transform="translate({digits(left)} {digits(top)})">{"".join(inside)}</g>')
+    parts.append(f'<g transform="translate({pixels(left)} {pixels(top)})">{"".join(inside)}</g>')
     numbers = _X_NUMBERS + _TEXT_LINE * (_tick_lines(frame) - 1)
     below = numbers + (_X_TITLE if frame.x.axis.label else 0) if frame.x.has_numbers else 0
     return parts, top + height + below
@@ -180,16 +180,16 @@ def _draw_frame(frame: Frame, left: float, top: float) -> tuple[list[str], float
 def _draw_legend(frame: Frame, left: float, top: float) -> Iterator[str]:
     """Yield a sample and a name for each kind of mark, in one row after the title, or for each line in its own row."""
     if frame.legend_title:
-        yield _text(frame.legend_title, (left, top + 8), INK, _NUMBER, is_bold=True)
+        yield _text_element(frame.legend_title, (left, top + 8), INK, _NUMBER, is_bold=True)
         left += text_width(frame.legend_title, _NUMBER, is_bold=True) + 10
     for name, sample in frame.legend:
         if isinstance(sample, Style):
-            yield _line((_MARGIN, top + 8), (_MARGIN + _SAMPLE, top + 8), sample)
-            yield _text(name, (_MARGIN + _SAMPLE + _GAP, top + 8), INK, _NUMBER)
+            yield _line_element((_MARGIN, top + 8), (_MARGIN + _SAMPLE, top + 8), sample)
+            yield _text_element(name, (_MARGIN + _SAMPLE + _GAP, top + 8), INK, _NUMBER)
             top += _LEGEND_ROW
         else:
-            yield _circle((left + 5, top + 8), 5, sample)
-            yield _text(name, (left + 15, top + 8), INK, _NUMBER)
+            yield _circle_element((left + 5, top + 8), 5, sample)
+            yield _text_element(name, (left + 15, top + 8), INK, _NUMBER)
             left += text_width(name, _NUMBER) + 30
 
 
@@ -211,15 +211,15 @@ def _draw_axes(frame: Frame) -> Iterator[str]:
         for value, number in frame.y.ticks:
             middle = (1 - frame.y.share(value)) * height
             if frame.y.has_grid:
-                yield _line((0, middle), (width, middle), Style(GRID, width=1))
+                yield _line_element((0, middle), (width, middle), Style(GRID, width=1))
             if frame.y.has_numbers:
-                yield _text(number, (-_GAP, middle), MUTED, _NUMBER, anchor="end")
+                yield _text_element(number, (-_GAP, middle), MUTED, _NUMBER, anchor="end")
     x_ticks = [(frame.x.share(value) * width, number) for value, number in frame.x.ticks]
     for place, _ in x_ticks:
         ends = (place, 0.0 if frame.x.has_grid else height), (place, height + (0 if frame.x.has_grid else _TICK))
-        yield _line(*ends, Style(GRID if frame.x.has_grid else MUTED, width=1))
+        yield _line_element(*ends, Style(GRID if frame.x.has_grid else MUTED, width=1))
     if not frame.x.has_grid:
-        yield _line((0, height), (width, height), Style(MUTED, width=1))
+        yield _line_element((0, height), (width, height), Style(MUTED, width=1))
     if frame.x.has_numbers:
         yield from _draw_x_texts(frame)
 
@@ -233,11 +233,11 @@ def _draw_x_texts(frame: Frame) -> Iterator[str]:
     for row, labels in enumerate(rows):
         for place, number in labels_that_fit(labels, width + 2 * _BESIDE):
             middle = place - _BESIDE, height + 14 + _TEXT_LINE * row
-            yield _text(number, middle, MUTED, _NUMBER, anchor="middle")
+            yield _text_element(number, middle, MUTED, _NUMBER, anchor="middle")
     if frame.x.axis.label:
         title_width = text_width(frame.x.axis.label, _NOTE)
         middle = max(width / 2, title_width / 2), height + 33 + _TEXT_LINE * (len(rows) - 1)
-        yield _text(frame.x.axis.label, middle, INK, _NOTE, anchor="middle")
+        yield _text_element(frame.x.axis.label, middle, INK, _NOTE, anchor="middle")
 
 
 def labels_that_fit(labels: Sequence[tuple[float, str]], width: float) -> list[tuple[float, str]]:
@@ -268,35 +268,37 @@ def _(mark: CurveMark, frame: Frame) -> Iterator[str]:
     if mark.is_area:
         points = _step_corners(points)
         height = frame.size[1]
-        closed = f"{_path(points)}L{_point((points[-1][0], height))}L{_point((points[0][0], height))}Z"
+        closed = (
+            f"{_path_element(points)}L{_point_text((points[-1][0], height))}L{_point_text((points[0][0], height))}Z"
+        )
         yield f'<path d="{closed}" fill="{mark.style.colour}" fill-opacity=".2"/>'
-    yield f'<path d="{_path(points)}" fill="none" stroke-linejoin="round"{_stroke(mark.style)}/>'
+    yield f'<path d="{_path_element(points)}" fill="none" stroke-linejoin="round"{_stroke_attributes(mark.style)}/>'
 
 
 @draw_mark.register
 def _(mark: DotMarks, frame: Frame) -> Iterator[str]:
     for x, y in (frame.place(*point) for point in mark.points):
-        yield _circle((x, y), mark.diameter / 2, mark.colour)
+        yield _circle_element((x, y), mark.diameter / 2, mark.colour)
 
 
 @draw_mark.register
 def _(mark: BandMark, frame: Frame) -> Iterator[str]:
     left, right = (frame.x.share(value) * frame.size[0] for value in (mark.low, mark.high))
-    yield _rectangle((left, 0), (right - left, frame.size[1]), mark.colour, 0.15)
+    yield _rectangle_element((left, 0), (right - left, frame.size[1]), mark.colour, 0.15)
 
 
 @draw_mark.register
 def _(mark: RibbonMark, frame: Frame) -> Iterator[str]:
     below = [frame.place(x, low) for x, low, _ in mark.rows]
     above = [frame.place(x, high) for x, _, high in mark.rows]
-    yield f'<path d="{_path([*below, *reversed(above)])}Z" fill="{mark.colour}" fill-opacity=".2"/>'
+    yield f'<path d="{_path_element([*below, *reversed(above)])}Z" fill="{mark.colour}" fill-opacity=".2"/>'
 
 
 @draw_mark.register
 def _(mark: RuleMark, frame: Frame) -> Iterator[str]:
     place = frame.x.share(mark.x) * frame.size[0]
     if frame.x.low <= mark.x <= frame.x.high:
-        yield _line((place, 0), (place, frame.size[1]), mark.style)
+        yield _line_element((place, 0), (place, frame.size[1]), mark.style)
 
 
 @draw_mark.register
@@ -305,23 +307,23 @@ def _(mark: BarMarks, frame: Frame) -> Iterator[str]:
     for value, middle in mark.rows:
         left, right = sorted((zero, frame.x.share(value) * frame.size[0]))
         corner = left, middle - mark.thickness / 2
-        yield _rectangle(corner, (right - left, mark.thickness), mark.colour, BAR_OPACITY)
+        yield _rectangle_element(corner, (right - left, mark.thickness), mark.colour, BAR_OPACITY)
 
 
 @draw_mark.register
 def _(mark: SpanMarks, frame: Frame) -> Iterator[str]:
     for low, high, middle in mark.rows:
-        yield _line(frame.place(low, middle), frame.place(high, middle), mark.style)
+        yield _line_element(frame.place(low, middle), frame.place(high, middle), mark.style)
 
 
 @draw_mark.register
 def _(mark: SegmentMark, frame: Frame) -> Iterator[str]:  # noqa: ARG001 - in pixels already
-    yield _line(mark.start, mark.end, mark.style)
+    yield _line_element(mark.start, mark.end, mark.style)
 
 
 @draw_mark.register
 def _(mark: TextMark, frame: Frame) -> Iterator[str]:  # noqa: ARG001 - in pixels already
-    draw = partial(_text, colour=mark.colour, size=mark.size, anchor=mark.anchor, is_bold=mark.is_bold)
+    draw = partial(_text_element, colour=mark.colour, size=mark.size, anchor=mark.anchor, is_bold=mark.is_bold)
     x, y = mark.place
     yield from (draw(line, (x, y + row * _TEXT_LINE)) for row, line in enumerate(mark.text.split("\n")))
 
@@ -335,15 +337,15 @@ def _step_corners(points: Sequence[Point]) -> list[Point]:
     return [*corners, points[-1]]
 
 
-def _text(  # noqa: PLR0913 - the attributes of a text
+def _text_element(  # noqa: PLR0913 - the attributes of a text
     text: str, place: Point, colour: str, size: float, *, anchor: str = "start", is_bold: bool = False
 ) -> str:
     """Return the SVG of a line of text; the middle of its height is at the point."""
-    position = f'x="{digits(place[0])}" y="{digits(place[1] + 0.35 * size)}"'
+    position = f'x="{pixels(place[0])}" y="{pixels(place[1] + 0.35 * size)}"'
     alignment = "" if anchor == "start" else f' text-anchor="{anchor}"'
     weight = ' font-weight="bold"' if is_bold else ""
     content = _POWER.sub(_raise_power, escape(text))
-    return f'<text {position}{alignment} font-size="{digits(size)}"{weight} fill="{colour}">{content}</text>'
+    return f'<text {position}{alignment} font-size="{pixels(size)}"{weight} fill="{colour}">{content}</text>'
 
 
 _POWER = re.compile("([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)([^⁻⁰¹²³⁴⁵⁶⁷⁸⁹]*)")
@@ -356,33 +358,33 @@ def _raise_power(power: re.Match[str]) -> str:
     return f'{digits_above}<tspan dy="4">{power[2]}</tspan>' if power[2] else digits_above
 
 
-def _line(start: Point, end: Point, style: Style) -> str:
-    return f'<path d="{_path([start, end])}"{_stroke(style)}/>'
+def _line_element(start: Point, end: Point, style: Style) -> str:
+    return f'<path d="{_path_element([start, end])}"{_stroke_attributes(style)}/>'
 
 
-def _path(points: Sequence[Point]) -> str:
-    return f"M{'L'.join(map(_point, points))}"
+def _path_element(points: Sequence[Point]) -> str:
+    return f"M{'L'.join(map(_point_text, points))}"
 
 
-def _point(point: Point) -> str:
-    return f"{digits(point[0])} {digits(point[1])}"
+def _point_text(point: Point) -> str:
+    return f"{pixels(point[0])} {pixels(point[1])}"
 
 
-def _stroke(style: Style) -> str:
+def _stroke_attributes(style: Style) -> str:
     dashes = f' stroke-dasharray="{" ".join(map(str, style.dash))}"' if style.dash[1] else ""
     return f' stroke="{style.colour}" stroke-width="{style.width:g}"{dashes}'
 
 
-def _circle(centre: Point, radius: float, colour: str) -> str:
-    return f'<circle cx="{digits(centre[0])}" cy="{digits(centre[1])}" r="{digits(radius)}" fill="{colour}"/>'
+def _circle_element(centre: Point, radius: float, colour: str) -> str:
+    return f'<circle cx="{pixels(centre[0])}" cy="{pixels(centre[1])}" r="{pixels(radius)}" fill="{colour}"/>'
 
 
-def _rectangle(corner: Point, size: Point, colour: str, opacity: float) -> str:
+def _rectangle_element(corner: Point, size: Point, colour: str, opacity: float) -> str:
     (left, top), (width, height) = corner, size
-    where = f'x="{digits(left)}" y="{digits(top)}" width="{digits(width)}" height="{digits(height)}"'
+    where = f'x="{pixels(left)}" y="{pixels(top)}" width="{pixels(width)}" height="{pixels(height)}"'
     return f'<rect {where} fill="{colour}" opacity="{opacity:g}"/>'
 
 
-def digits(number: float) -> str:
+def pixels(number: float) -> str:
     """Return a coordinate as text, rounded to a tenth of a pixel."""
     return f"{number:.1f}".removesuffix(".0")

@@ -1,6 +1,6 @@
-"""Picture of privacy profiles δ(ε): choice of the visible part, placing of the names, marks.
+"""Picture of privacy profiles δ(ε): its axes, its lines, and the names of the lines.
 
-`PrivacyView.from_curves` chooses the axes, `labels` places the names, `privacy_picture` puts all together.
+`PrivacyView.from_curves` chooses the axes, `place_labels` places the names, `privacy_picture` puts all together.
 """
 
 import math
@@ -73,11 +73,11 @@ class PrivacyAxes:
     requested_epsilon: float | None  # requested ε; None if there is none
     epsilon_text: str  # requested ε as text
 
-    def delta(self, share: float) -> float:
+    def delta(self, height_share: float) -> float:
         """Return δ at a share of the height, measured from the top."""
-        return self.top * math.exp(share * math.log(self.floor / self.top))
+        return self.top * math.exp(height_share * math.log(self.floor / self.top))
 
-    def share(self, delta: float) -> float:
+    def height_share(self, delta: float) -> float:
         """Return the position of δ as a share of the height, measured from the top."""
         return math.log(delta / self.top) / math.log(self.floor / self.top)
 
@@ -199,8 +199,8 @@ class Label:
     is_left: bool = False
 
 
-def labels(lines: Sequence[PrivacyLine], axes: PrivacyAxes) -> list[Label]:
-    """Return a label for each line at the height of its mark, or if it has none at a height apart from the others.
+def place_labels(lines: Sequence[PrivacyLine], axes: PrivacyAxes) -> list[Label]:
+    """Return a label for each line: at the height of its mark, or if the line has no mark, at a free height.
 
     The label of the innermost line is left of that line if it fits there; the others are right of all lines.
     """
@@ -212,17 +212,17 @@ def labels(lines: Sequence[PrivacyLine], axes: PrivacyAxes) -> list[Label]:
         is_inner = number == len(inward) - 1 > 0
         room = _label_width(line) / _WIDTH * axes.epsilon + gap
         on_line = _label_anchor(line, axes, _HEIGHTS[-1] if is_inner else _HEIGHTS[number])
-        above = line.point_at(axes.delta(max(0.0, axes.share(on_line[1]) - half)))[0]
+        above = line.point_at(axes.delta(max(0.0, axes.height_share(on_line[1]) - half)))[0]
         if is_inner and line.deltas[-1] <= on_line[1] and above >= room:
             placed.append(Label(line, on_line, (above - gap, on_line[1]), is_left=True))
             continue
         lowest = 1 - half - 2 * half * (len(inward) - 1 - number)
-        share = min(max(axes.share(on_line[1]), highest), lowest)
-        below = axes.delta(share + half)
+        height_share = min(max(axes.height_share(on_line[1]), highest), lowest)
+        below = axes.delta(height_share + half)
         passing = [other.point_at(below)[0] for other in lines if other.deltas[0] >= below]
         outside = max(passing, default=on_line[0])
-        placed.append(Label(line, on_line, (outside + gap, axes.delta(share))))
-        highest = share + 2 * half
+        placed.append(Label(line, on_line, (outside + gap, axes.delta(height_share))))
+        highest = height_share + 2 * half
     return placed
 
 
@@ -231,11 +231,11 @@ def _label_width(line: PrivacyLine) -> float:
     return max(text_width(line.name, _FONT, is_bold=True), text_width(line.note, _FONT))
 
 
-def _label_anchor(line: PrivacyLine, axes: PrivacyAxes, share: float) -> tuple[float, float]:
-    """Return the mark of a line, or if it has none the point at which it falls to a share of the height."""
+def _label_anchor(line: PrivacyLine, axes: PrivacyAxes, height_share: float) -> tuple[float, float]:
+    """Return the point that a label names: the mark of the line, or else the point at a share of the height."""
     if line.mark is not None and axes.requested_epsilon is not None:
         return axes.requested_epsilon, line.mark
-    return line.point_at(axes.delta(share))
+    return line.point_at(axes.delta(height_share))
 
 
 _CHARACTERS = 90  # characters of a line above the chart, so that it is no wider than the chart
@@ -262,7 +262,7 @@ def privacy_picture(lines: Sequence[PrivacyLine], axes: PrivacyAxes, title: str,
         marks.append(CurveMark(list(zip(line.epsilons, line.deltas, strict=True)), style))
         if line.mark is not None and axes.requested_epsilon is not None:
             marks.append(DotMarks([(axes.requested_epsilon, line.mark)], style.colour, 8))
-    for label in labels(lines, axes):
+    for label in place_labels(lines, axes):
         marks += _label_marks(label, frame, line_styles[label.line.name].colour)
     return Picture(title, wrap(subtitle, _CHARACTERS), [replace(frame, marks=marks)])
 

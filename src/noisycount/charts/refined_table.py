@@ -49,7 +49,7 @@ class RefinedSums:
     ]  # counts in their order; if there are more than `MOST_DOTS`, the largest ones in descending order
 
     def __post_init__(self) -> None:
-        """Select the largest counts if there are too many. Raise ValueError if there is none."""
+        """Keep only the largest counts if there are too many. Raise ValueError if there is none."""
         dots, selection = _select_largest(self.dots)
         object.__setattr__(self, "name", f"{self.name}: {selection}" if selection else self.name)
         object.__setattr__(self, "dots", dots)
@@ -76,7 +76,10 @@ class RefinedDots:
     sums: Sequence[RefinedSums] = ()  # levels of sums, drawn below the cells; if too many, those with the fewest counts
 
     def __post_init__(self) -> None:
-        """Select the largest cells and smallest levels if there are too many. Raise ValueError if there is no cell."""
+        """Keep only the largest cells and the smallest levels if there are too many.
+
+        Raise ValueError if there is no cell.
+        """
         dots, selection = _select_largest(self.dots)
         levels, notes = (
             _select_smallest_levels(self.sums),

@@ -184,7 +184,7 @@ def _has_few_last_keys(labels: Sequence[Sequence[str]]) -> bool:
 
 
 def _chart_notes(table: Any, cells: Sequence[Any]) -> list[str]:  # noqa: ANN401 - a published table
-    """Return the notes of the chart: the condition of the count, and the errors of single cells and of all at once."""
+    """Return the notes of the chart: the condition of the count, and the errors of one cell and of all cells."""
     errors = sorted({cell.error for cell in cells})
     widths = " to ".join(dict.fromkeys(map(plus_minus, (errors[0], errors[-1]))))
     all_within = plus_minus(max(cell.error_of_all for cell in cells))

@@ -54,25 +54,25 @@ CONFIG: Json = {
 def vega_lite(picture: Picture) -> Json:
     """Return the Vega-Lite specification of a picture."""
     title = {"text": picture.title, "subtitle": list(picture.notes), "fontSize": picture.title_size, "offset": 18}
-    frames = [_frame(frame) for frame in picture.frames]
+    frames = [_frame_layers(frame) for frame in picture.frames]
     if len(frames) == 1:
         return {**frames[0], "title": {**title, "frame": "group"}, "config": CONFIG}
     resolve = {"scale": {"x": "independent", "y": "independent", "color": "independent"}}
     return {"vconcat": frames, "title": title, "spacing": picture.spacing, "resolve": resolve, "config": CONFIG}
 
 
-def _frame(frame: Frame) -> Json:
+def _frame_layers(frame: Frame) -> Json:
     width, height = frame.size
     layers = [layer_of(mark, frame) for mark in frame.marks]
     heading = {"title": {"text": frame.title, "subtitle": list(frame.notes)}} if frame.title else {}
     return {"layer": layers, "width": width, "height": height, **heading}
 
 
-def _x(frame: Frame) -> Json:
+def _x_encoding(frame: Frame) -> Json:
     return {"field": frame.x.axis.field or "x", "type": "quantitative", **_scale_and_axis(frame.x)}
 
 
-def _y(frame: Frame) -> Json:
+def _y_encoding(frame: Frame) -> Json:
     if frame.y is None:
         scale = {"domain": [0, frame.size[1]], "reverse": True, "nice": False}
         return {"field": "place", "type": "quantitative", "axis": None, "scale": scale}
@@ -103,7 +103,7 @@ def _scale_and_axis(axis_range: AxisRange) -> Json:
 
 def layer_of(mark: PictureMark, frame: Frame) -> Json:
     """Return the layer that draws a mark."""
-    x, y = _x(frame), _y(frame)
+    x, y = _x_encoding(frame), _y_encoding(frame)
     fields, both = (x["field"], y["field"]), {"x": x, "y": y}
     match mark:
         case CurveMark(points, style, is_area=True):
@@ -111,7 +111,7 @@ def layer_of(mark: PictureMark, frame: Frame) -> Json:
             area: Json = {"color": style.colour, "fillOpacity": 0.2, "interpolate": "step", "line": line}
             layer = _layer("area", fields, points, both, **area)
         case CurveMark(points, style):
-            layer = _layer("line", fields, points, both, **_stroke(style))
+            layer = _layer("line", fields, points, both, **_stroke_properties(style))
         case DotMarks(points, colour, diameter, kind):
             encoding = {**both, **_kind_colour(kind, colour, frame)}
             layer = _layer("circle", fields, points, encoding, kind, opacity=1, size=diameter**2)
@@ -119,16 +119,16 @@ def layer_of(mark: PictureMark, frame: Frame) -> Json:
             ends = {"x": x, "x2": {"field": "end"}}
             layer = _layer("rect", (fields[0], "end"), [(low, high)], ends, color=colour, opacity=0.15)
         case RuleMark(place, style):
-            layer = _layer("rule", fields[:1], [(place,)], {"x": x}, **_stroke(style))
+            layer = _layer("rule", fields[:1], [(place,)], {"x": x}, **_stroke_properties(style))
         case BarMarks(rows, colour, thickness, kind):
             encoding = {"x": x, "x2": {"datum": 0}, "y": y, **_kind_colour(kind, colour, frame)}
             layer = _layer("bar", fields, rows, encoding, kind, height=thickness, opacity=BAR_OPACITY)
         case SpanMarks(rows, style):
             encoding = {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y}
-            layer = _layer("rule", ("low", "high", fields[1]), rows, encoding, **_stroke(style))
+            layer = _layer("rule", ("low", "high", fields[1]), rows, encoding, **_stroke_properties(style))
         case SegmentMark(start, end, style):
             ends = {name: {"value": value} for name, value in zip(("x", "y", "x2", "y2"), (*start, *end), strict=True)}
-            layer = _layer("rule", (), [()], ends, **_stroke(style))
+            layer = _layer("rule", (), [()], ends, **_stroke_properties(style))
         case TextMark():
             layer = _text(mark)
         case _:
@@ -154,7 +154,7 @@ def _text(mark: TextMark) -> Json:
     return _layer("text", (), [()], encoding, **style, lineBreak="\n", lineHeight=16)
 
 
-def _stroke(style: Style) -> Json:
+def _stroke_properties(style: Style) -> Json:
     return {"color": style.colour, "strokeDash": list(style.dash), "strokeWidth": style.width}
 
 

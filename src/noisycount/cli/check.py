@@ -46,7 +46,7 @@ def check(  # noqa: PLR0913 - one argument per option
     """
     from noisycount.tasks.opening import dataset_of_source
 
-    dataset = configuration.table_of(dataset_of_source(configuration, source, unit), table)
+    dataset = configuration.choose_table(dataset_of_source(configuration, source, unit), table)
     check_source = _check_tables if isinstance(dataset.source, TableGroup) else _check_records
     if not check_source(dataset, configuration, renews=renews, as_json=as_json):
         ctx.exit(STATUSES[SourceError])
@@ -71,7 +71,7 @@ def _check_records(dataset: DatasetConfig, configuration: Config, *, renews: boo
 
 
 def _check_tables(dataset: DatasetConfig, configuration: Config, *, renews: bool, as_json: bool) -> bool:
-    """Check several tables, and show what concerns all of them and then each. Return True if queries are answered."""
+    """Check several tables. Show findings about all of them, then each table. Return True if queries are answered."""
     from noisycount.tasks import check_display as display
     from noisycount.tasks.check import examine_tables
     from noisycount.tasks.findings import findings_of, findings_of_tables

@@ -101,7 +101,7 @@ def complete_condition(ctx: click.Context, _: click.Parameter, incomplete: str) 
             at_value[1], at_value[3].removeprefix("'"), _condition_literals(_public_values(schema, at_value[2]))
         )
     if at_column := _COLUMN.fullmatch(incomplete):
-        names = _written_names(schema)
+        names = _names_in_queries(schema)
         texts = [name for name, kind in schema.items() if at_column[2] and kind is Kind.TEXT]
         calls = {f"{function}({name}": f"{function}({names[name]})" for function in FUNCTIONS for name in texts}
         if at_column[2] and schema.unit is not None:
@@ -113,11 +113,11 @@ def complete_condition(ctx: click.Context, _: click.Parameter, incomplete: str) 
 def complete_columns(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete a list of columns with one more column."""
     before, comma, partial = incomplete.rpartition(",")
-    return _completion_items(before + comma, partial, _written_names(_known_schema(ctx)))
+    return _completion_items(before + comma, partial, _names_in_queries(_known_schema(ctx)))
 
 
 def complete_keys(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete the column of a list of keys, or the list with one more public value of that column."""
+    """Complete the name of the column before a list of keys, or the list with one more public value of this column."""
     schema = _known_schema(ctx)
     if at_key := _KEY.fullmatch(incomplete):
         return _completion_items(
@@ -125,10 +125,10 @@ def complete_keys(ctx: click.Context, _: click.Parameter, incomplete: str) -> li
             at_key[3].strip(),
             {text: text for text in _condition_literals(_public_values(schema, at_key[2]))},
         )
-    return _completion_items("", incomplete, {name: f"{text}=" for name, text in _written_names(schema).items()})
+    return _completion_items("", incomplete, {name: f"{text}=" for name, text in _names_in_queries(schema).items()})
 
 
-def _written_names(schema: Schema) -> dict[str, str]:
+def _names_in_queries(schema: Schema) -> dict[str, str]:
     """Return each column as a query writes it, by its name."""
     return {name: typed_name(schema, name) for name in schema}
 
@@ -213,7 +213,7 @@ def _known_schema(ctx: click.Context) -> Schema:
 )
 @options.value_option(
     "--of",
-    typed.parse_of,
+    typed.parse_scope,
     "largest",
     "Choose which counts of a table --within applies to: largest, total or 90%-of-cells.",
 )
@@ -322,7 +322,7 @@ def count(
     parts |= {name: parts[name] or None for name in ("by", "keys")}
     query = Query(is_list=inputs.questions is not None or len(parts["wheres"]) > 1, **parts)
     check_query(query)
-    dataset = configuration.table_of(dataset_of_source(configuration, inputs.source, inputs.unit), inputs.table)
+    dataset = configuration.choose_table(dataset_of_source(configuration, inputs.source, inputs.unit), inputs.table)
     analyst = configuration.analyst(inputs.analyst)
     is_drawn = inputs.plot is not None
     if any(file is not None for file in (inputs.output, inputs.plot, inputs.questions, inputs.keys_from)):

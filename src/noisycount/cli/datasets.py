@@ -28,7 +28,7 @@ from noisycount.config.config import (
     find_config,
     load_config,
 )
-from noisycount.config.places import PLAIN_NAME, Source, name_for, readers_words, served_table_at
+from noisycount.config.places import PLAIN_NAME, Source, other_readers_warning, served_table_at, suggest_name
 from noisycount.display import output
 from noisycount.display.numbers import number_of
 from noisycount.display.texts import escape_unencodable
@@ -119,7 +119,7 @@ def init(inputs: InitOptions) -> None:
         and _write_configuration_of_tables(inputs, folder.resolve())
     ):
         return
-    if place is not None and _means_records(folder):
+    if place is not None and _is_place_of_records(folder):
         _write_description(replace(inputs, table=table), place, folder.resolve())
         return
     description_options = {
@@ -139,8 +139,8 @@ def init(inputs: InitOptions) -> None:
     output.print_text("Edit it, then ask: noisycount count NAME --epsilon 0.1")
 
 
-def _means_records(place: Path) -> bool:
-    """Return True if the path means records. A folder does if it has Parquet files."""
+def _is_place_of_records(place: Path) -> bool:
+    """Return True if the path means records: a file, or a folder with Parquet files."""
     if not place.is_dir():
         return bool(place.suffix) or is_several(place) or place.exists()
     try:
@@ -159,12 +159,12 @@ def _write_description(inputs: InitOptions, place: str, source: Source) -> None:
     name = _free_name(inputs, source, configuration)
     former_dataset = None
     with suppress(ConfigError):  # a source that is not configured, or only partly, has no earlier description
-        dataset = configuration.table_of(configuration.dataset(place), table)
+        dataset = configuration.choose_table(configuration.dataset(place), table)
         former_dataset = find_earlier_account(dataset, configuration)
     if unit is None and former_dataset is not None:
         unit = former_dataset.unit
     stated_dataset = DatasetConfig(str(source), source, unit=unit)
-    configuration.table_of(stated_dataset, table)  # raises an error for a table of a server
+    configuration.choose_table(stated_dataset, table)  # raises an error for a table of a server
     stated_dataset = replace(stated_dataset, table=table)
     inspection, accepted_proposals = _check_records(
         stated_dataset, former_dataset, configuration, applies_proposals=inputs.takes_proposals
@@ -207,7 +207,7 @@ def _write_configuration_of_tables(inputs: InitOptions, place: Path | str) -> bo
     if not places:
         return False
     tables = join_tables(places, inputs.unit, examine)
-    shown = ServerPlace.read_server(place).shown if isinstance(place, str) else output.seen_from_here(place)
+    shown = ServerPlace.read_server(place).shown if isinstance(place, str) else output.shortest_path_text(place)
     name = _free_name(inputs, Path(shown.partition("?")[0]) if isinstance(place, str) else place, configuration)
     folder = configuration.path.parent if inputs.adds and configuration.path is not None else Path.cwd()
     section = group_section(name, inputs.unit, tables, folder)
@@ -241,7 +241,7 @@ def _write_section(inputs: InitOptions, name: str, section: str, content: str, l
     existing = find_config(Path.cwd())
     if inputs.adds and existing is not None:
         _edit_configuration(existing, lambda text: f"{text.rstrip()}\n\n{section}", is_accepted=inputs.is_accepted)
-        output.print_text(f"added {name} to {output.seen_from_here(existing)}, with {content}")
+        output.print_text(f"added {name} to {output.shortest_path_text(existing)}, with {content}")
     else:
         _write_new_file(Path(FILE_NAME), new_text(section, ledger))
         output.print_text(f"wrote {FILE_NAME}, with {content}")
@@ -249,7 +249,7 @@ def _write_section(inputs: InitOptions, name: str, section: str, content: str, l
 
 def _free_name(inputs: InitOptions, source: Source, configuration: Config) -> str:
     """Return the name of a new data set. Raise ConfigError if the configuration has the name already."""
-    name = inputs.name or name_for(source)
+    name = inputs.name or suggest_name(source)
     if inputs.adds and name in configuration.datasets:
         raise ConfigError(f"{configuration.path} has a data set {name!r} already: give this one another by --name")
     return name
@@ -289,7 +289,7 @@ def _show_next_steps(inspection: "Inspection", name: str, unit: str | None) -> N
     ]
     if serious_findings:
         output.print_text(f"Look at {named_findings(serious_findings)}.")
-    if words := readers_words(inspection.dataset.source):
+    if words := other_readers_warning(inspection.dataset.source):
         output.print_text(f"{words}.")
     if unit is None or serious_findings:
         output.print_text(f"Then see what is read, and how to mend it: noisycount check {name}")
@@ -311,7 +311,7 @@ def _edit_configuration(path: Path, edit: Callable[[str], str], *, is_accepted: 
         except ConfigError as error:
             fault = str(error).replace(str(temporary), str(path))
             raise ConfigError(f"nothing is written, because the new file would be invalid: {fault}") from None
-        label = output.seen_from_here(path)
+        label = output.shortest_path_text(path)
         lines = unified_diff(old_text.splitlines(), new_text.splitlines(), label, f"{label}, then", lineterm="")
         output.print_drawing(escape_unencodable(line, output.output_encoding()) for line in lines)
         if not (is_accepted or click.confirm("\nWrite that?", err=True)):
@@ -331,7 +331,7 @@ def _write_new_file(path: Path, text: str) -> None:
     except OSError as error:
         raise ConfigError(f"{path} cannot be written ({error.strerror}): name a folder") from None
     if hidden_file is not None:
-        output.print_text(f"{output.seen_from_here(hidden_file)} is not read in this folder any more")
+        output.print_text(f"{output.shortest_path_text(hidden_file)} is not read in this folder any more")
 
 
 def _exists_error(path: Path) -> ConfigError:
@@ -351,7 +351,7 @@ def show(source: str, table: str | None, configuration: Config, *, as_json: bool
     from noisycount.tasks import show as task
 
     with output.status("reading"):
-        view = task.View.for_owner(configuration.table_of(configuration.dataset(source), table), configuration)
+        view = task.View.for_owner(configuration.choose_table(configuration.dataset(source), table), configuration)
     if as_json:
         output.print_json(task.view_json(view, configuration))
         return
@@ -377,11 +377,11 @@ def copies(source: str | None, configuration: Config, *, removes: bool, as_json:
     Of a text file, a copy of its values is stored next to the ledger, readable by its owner alone. A query creates
     a missing copy again. Default: the copies of all data sets.
     """
-    from noisycount.catalog.folder import discard
+    from noisycount.catalog.folder import remove_copies
     from noisycount.tasks.backup import CopyFolder
 
     folder = CopyFolder.find(source, configuration)
-    removed_count = discard(folder.copies) if removes else None
+    removed_count = remove_copies(folder.copies) if removes else None
     if as_json:
         output.print_json(folder.to_dict(removed_count))
         return
@@ -426,7 +426,7 @@ def doctor(  # noqa: PLR0913 - one argument per option
     duration, rounded up. Measure your largest data set on the machine that serves. With --json nothing is written.
     """
     if finds_tick:
-        _find_tick(source, size, configuration, is_accepted=is_accepted, as_json=as_json)
+        _measure_tick(source, size, configuration, is_accepted=is_accepted, as_json=as_json)
         return
     if size is not None or is_accepted:
         raise click.UsageError(f"{'--yes' if size is None else '--size'} is for --tick: add --tick")
@@ -446,7 +446,7 @@ def doctor(  # noqa: PLR0913 - one argument per option
         ctx.exit(WRONG)
 
 
-def _find_tick(source: str, size: int | None, configuration: Config, *, is_accepted: bool, as_json: bool) -> None:
+def _measure_tick(source: str, size: int | None, configuration: Config, *, is_accepted: bool, as_json: bool) -> None:
     """Show the reply tick that made-up records need, and write it to the configuration if that is accepted."""
     from noisycount.tasks.doctor import TickTimes
 
@@ -468,8 +468,8 @@ def _find_tick(source: str, size: int | None, configuration: Config, *, is_accep
     elif configuration.service.slot == times.tick:
         output.print_text(f"slot = {times.tick:g} holds already: nothing is to be written.")
     else:
-        _edit_configuration(configuration.path, times.written_to, is_accepted=is_accepted)
+        _edit_configuration(configuration.path, times.with_slot_in, is_accepted=is_accepted)
         output.print_text(
-            f"wrote slot = {times.tick:g} to {output.seen_from_here(configuration.path)}; "
+            f"wrote slot = {times.tick:g} to {output.shortest_path_text(configuration.path)}; "
             "serve takes it when it starts again"
         )

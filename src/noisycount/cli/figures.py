@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from noisycount.charts.png import check_png
-from noisycount.display.output import print_facts, print_json, print_table, progress, seen_from_here
+from noisycount.display.output import print_facts, print_json, print_table, progress, shortest_path_text
 from noisycount.papers.catalogue import select_keys
 from noisycount.readers.options import json_option, repeatable_option, value_option
 from noisycount.tasks.figures import FORMATS, compute_figures, figure_table, figures_json, save_figures, verdict_words
@@ -73,7 +73,7 @@ def figures(keys: list[str], formats: list[str], out: Path, *, as_json: bool) ->
         print_json(figures_json(sections, page, files))
         return
     print_table(*figure_table(sections))
-    file_text = f"{len(files) + 1} in {seen_from_here(out)}"
+    file_text = f"{len(files) + 1} in {shortest_path_text(out)}"
     verdicts = [claim.verdict for section in sections for claim in section.all_claims]
     claim_text = f"{len(verdicts)}: {verdict_words(verdicts)}" if verdicts else "none"
-    print_facts([("claims", claim_text), ("page", seen_from_here(page)), ("files", file_text)])
+    print_facts([("claims", claim_text), ("page", shortest_path_text(page)), ("files", file_text)])

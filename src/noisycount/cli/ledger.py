@@ -19,7 +19,7 @@ from noisycount.ledger.storage import RESTORE, Row
 from noisycount.ledger.verification import verification
 from noisycount.readers.options import common_options, flag, value_option
 from noisycount.tasks import ledger as task
-from noisycount.tasks.backup import back_up, backup_json, backup_words, for_copy, restore_commands
+from noisycount.tasks.backup import back_up, backup_json, backup_words, restore_commands, with_ledger_at
 from noisycount.tasks.opening import existing_ledger
 from noisycount.tasks.report.forms import FORMS, report_text
 from noisycount.tasks.report.report import report_of, unproven_in, unproven_words
@@ -86,7 +86,7 @@ def verify(
     """
     known_head = known_head or configuration.known_head
     if place is not None:
-        configuration = for_copy(configuration, place)
+        configuration = with_ledger_at(configuration, place)
     result = task.verification(configuration, known_head)
     unproven = [] if result is None else unproven_in(configuration, result.head.number)
     if as_json:

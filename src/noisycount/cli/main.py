@@ -46,7 +46,7 @@ class CommandGroup(click.Group):
 
 
 def _refuse_repeated_options(ctx: click.Context, words: list[str]) -> None:
-    """Raise UsageError if an option is repeated. Any other fault in the words is left to the command."""
+    """Raise UsageError if an option is repeated. The command itself reports any other fault."""
     parameters: list[click.Parameter] = []
     with suppress(click.UsageError):
         parameters = ctx.command.make_parser(ctx).parse_args(list(words))[2]
@@ -257,11 +257,11 @@ def main() -> NoReturn:
 
 
 class StoppedError(KeyboardInterrupt):
-    """Ctrl-C in a command that may have charged a price. Its text says what was charged."""
+    """Ctrl-C in a command that may have charged a price. Its text states the charge."""
 
 
 def _charge_text(error: BaseException | None) -> str:
-    """Return what the interrupted command charged, in English."""
+    """Return a sentence about the charge of the interrupted command."""
     if isinstance(error, StoppedError):
         return str(error)
     if {"demo", "serve"} & {*sys.argv[1:]}:

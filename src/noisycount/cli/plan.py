@@ -235,9 +235,9 @@ def _read_guess(goal: PlanGoal, configuration: Config) -> tuple[float | None, st
         return goal.guess, None
     if goal.guess is not None:
         raise _usage_error("give either --guess or --guess-from, not both")
-    from noisycount.tasks.ledger import old_answer  # noqa: PLC0415 - loads SQLAlchemy
+    from noisycount.tasks.ledger import stored_count_as_guess  # noqa: PLC0415 - loads SQLAlchemy
 
-    answer, words = old_answer(goal.guess_from, configuration)
+    answer, words = stored_count_as_guess(goal.guess_from, configuration)
     return float(answer), words
 
 

@@ -1,6 +1,6 @@
 """`noisycount refine`: the best estimate of a true count from noisy answers.
 
-`refine` decides from its options what is refined: one count, a column of answers, or a published table. The computation
+The options of `refine` decide if it refines one count, a column of answers, or a published table. The computation
 is in `noisycount.tasks.refine`.
 """
 

@@ -15,7 +15,7 @@ from click.shell_completion import CompletionItem
 
 from noisycount.cli.main import CommandGroup
 from noisycount.config.config import Config
-from noisycount.config.places import readers_words
+from noisycount.config.places import other_readers_warning
 from noisycount.config.toml_table import name_suggestion
 from noisycount.display.numbers import signed
 from noisycount.display.output import print_facts, print_json, print_table, print_text
@@ -78,7 +78,7 @@ def serve(  # noqa: PLR0913 - its options
             _print_address, host, listener.getsockname()[1], key, is_closed=not is_demo and _has_no_login(configuration)
         )
         for dataset in () if is_demo else configuration.datasets.values():
-            if words := readers_words(dataset.source):
+            if words := other_readers_warning(dataset.source):
                 print_text(words)
         if workers == 1:
             run(configuration, listener, announce, slots=slots)

@@ -129,7 +129,10 @@ class DatasetConfig:
 
     @property
     def places(self) -> list[tuple[Path | ServedTable, str | None]]:
-        """Place of the records of persons, and table of its file if it is chosen; of several tables, those of each."""
+        """Places of the records of persons, each with the chosen table of its file or None.
+
+        Several tables have one place each.
+        """
         if isinstance(self.source, TableGroup):
             return [(table.place, table.settings.table) for table in self.source.private_tables]
         return [(self.source, self.table)]
@@ -218,7 +221,7 @@ class Config:
             )
         return owners[0] if owners else DatasetConfig(name=str(place), source=place)
 
-    def table_of(self, dataset: DatasetConfig, table: str | None, option: str = "--table") -> DatasetConfig:
+    def choose_table(self, dataset: DatasetConfig, table: str | None, option: str = "--table") -> DatasetConfig:
         """Return the data set, or the chosen table of its file as a data set of its own.
 
         Raises ConfigError if the owner fixed the table, or if an address names it.
@@ -382,14 +385,14 @@ def _read_dataset(name: str, table: TomlTable) -> DatasetConfig:
         form=read_file_form(table),
         account=table.name_in_ledger("account", name) or name,
         budget=read_budget(table) or DEFAULT_BUDGET,
-        needs_purpose=_needs_purpose(table),
+        needs_purpose=_reads_needs_purpose(table),
         why=_read_sentence(table, "why", "the reason of the budget"),
         public_tables=table.texts("public_tables") or (),
         vouched=_read_sentence(table, "vouched", "why each row of a view is of one unit"),
     )
 
 
-def _needs_purpose(table: TomlTable) -> bool:
+def _reads_needs_purpose(table: TomlTable) -> bool:
     """Return True if the table requires a purpose for every query."""
     if table.text("purpose") not in {None, _REQUIRED}:
         raise table.refusal("purpose", f'must be "{_REQUIRED}", or be left out')

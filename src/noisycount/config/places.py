@@ -58,7 +58,7 @@ def served_table_at(address: str) -> ServedTable:
 
 
 def _server_identities(place: ServerPlace | LakePlace) -> frozenset[tuple[object, ...]]:
-    """Return the identity of a table on a server, or those of a cluster's files if they are on this machine."""
+    """Return the identity of a table on a server. If a cluster reads files of this machine, return their identities."""
     if isinstance(place, ServerPlace) and place.is_cluster and place.table.startswith("/"):
         return record_identities(Path(place.table)) or frozenset([place.canonical])
     return frozenset([place.canonical])
@@ -76,10 +76,10 @@ def _list_files(path: str | Path) -> tuple[str | Path, ...]:
         return ()
 
 
-def readers_words(place: Source) -> str | None:
+def other_readers_warning(place: Source) -> str | None:
     """Return a warning if other accounts of this machine can read the records, with the remedy; None if they cannot."""
     if isinstance(place, TableGroup):
-        return next(filter(None, (readers_words(table.place) for table in place.private_tables)), None)
+        return next(filter(None, (other_readers_warning(table.place) for table in place.private_tables)), None)
     if os.name != "posix" or not isinstance(place, Path):
         return None
     readers = next(filter(None, map(_other_readers, map(os.path.realpath, _list_files(place)))), None)
@@ -93,7 +93,7 @@ def readers_words(place: Source) -> str | None:
 
 
 def _other_readers(file: str) -> str | None:
-    """Return the other accounts that the permissions of a file and its folders let read it, in English, or None."""
+    """Return the other accounts that may read a file, by the permissions of it and its folders, in English; or None."""
     from grp import getgrgid  # noqa: PLC0415 - exists on POSIX only
     from pwd import getpwuid  # noqa: PLC0415 - as `grp`
 
@@ -112,7 +112,7 @@ def _other_readers(file: str) -> str | None:
 PLAIN_NAME = re.compile(r"[\w-]+")  # a name that needs no quotes in a shell or in TOML
 
 
-def name_for(place: Source) -> str:
+def suggest_name(place: Source) -> str:
     """Return a plain name for the records at a place, made from its last part.
 
     Example:

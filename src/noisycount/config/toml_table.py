@@ -60,7 +60,7 @@ class TomlTable:
 
     @contextmanager
     def locating_errors(self) -> Iterator[None]:
-        """Turn a ValueError of the block, whose message names the key, into a ConfigError that adds file and table."""
+        """Replace a ValueError in the block, which names the key, by a ConfigError that also names file and table."""
         try:
             yield
         except ValueError as error:
@@ -230,7 +230,7 @@ def _read_column_values(section: TomlTable, name: str) -> Stated:
 
 
 def read_file_form(table: TomlTable) -> FileFormat:
-    """Return how the cells of a text file are found: encoding, delimiter, header and so on."""
+    """Return the layout of a text file: encoding, delimiter, header and so on."""
     return FileFormat.from_parts({key: _read_form_part(table, key) for key in FILE_KEYS if key in table.values})
 
 

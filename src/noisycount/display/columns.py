@@ -37,7 +37,7 @@ class Columns:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the rows as an Arrow stream (the Arrow PyCapsule interface)."""
-        return self._relation.__arrow_c_stream__(requested_schema)
+        return self._arrow_relation.__arrow_c_stream__(requested_schema)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Yield each row as a dictionary from column names to cells."""
@@ -47,20 +47,20 @@ class Columns:
     def to_pandas(self) -> Any:  # noqa: ANN401 - pandas has no types
         """Return a pandas DataFrame. Raises NoisyCountError if pandas is not installed."""
         with _explain_missing_package():
-            return self._relation.df()
+            return self._arrow_relation.df()
 
     def to_polars(self) -> Any:  # noqa: ANN401 - Polars is an optional dependency
         """Return a Polars DataFrame. Raises NoisyCountError if Polars is not installed."""
         with _explain_missing_package():
-            return self._relation.pl()
+            return self._arrow_relation.pl()
 
     def to_arrow(self) -> Any:  # noqa: ANN401 - Arrow has no types
         """Return a pyarrow Table. Raises NoisyCountError if pyarrow is not installed."""
         with _explain_missing_package():
-            return self._relation.to_arrow_table()
+            return self._arrow_relation.to_arrow_table()
 
     @property
-    def _relation(self) -> "DuckDBPyRelation":
+    def _arrow_relation(self) -> "DuckDBPyRelation":
         import duckdb  # noqa: PLC0415 - slow to import, and only needed here
 
         connection = duckdb.connect(":memory:")

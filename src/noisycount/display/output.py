@@ -132,7 +132,7 @@ def print_text(text: str = "", *, bold: bool = False) -> None:
             click.echo(_bold(part) if bold else part)
 
 
-def seen_from_here(place: object) -> str:
+def shortest_path_text(place: object) -> str:
     """Return the path as short as one would type it: relative to this folder, or with `~` for the home folder.
 
     An address (`scheme://…`) is returned unchanged.
@@ -171,7 +171,7 @@ def print_facts(facts: Iterable[tuple[str, str]]) -> None:
 
 def file_facts(*files: Path | None) -> Facts:
     """Return a fact for each file that a command wrote; None stands for an output that was not requested."""
-    return [("file", seen_from_here(file)) for file in files if file is not None]
+    return [("file", shortest_path_text(file)) for file in files if file is not None]
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -195,7 +195,7 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     click.echo(_rule(widths, bottom))
 
 
-def places_to_show(rows: int) -> list[int]:
+def row_indices_to_show(rows: int) -> list[int]:
     """Return the indices of the rows to show: all rows, or the first and the last of a long table."""
     limit = _MAX_TERMINAL_ROWS if sys.stdout.isatty() else _MAX_FILE_ROWS
     if rows <= limit:

@@ -30,7 +30,7 @@ def label_text(label: object) -> str:
 
 
 def listed_text(labels: Sequence[object]) -> str:
-    """Return the text for the key of a sum over listed keys; keys that are not listed are not in the sum.
+    """Return the text of the key of a sum. The sum is over the listed keys alone.
 
     Example:
         >>> listed_text(["Bern", None]), listed_text(range(1, 13))

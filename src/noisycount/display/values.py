@@ -65,7 +65,7 @@ Conversion = Callable[[Any], Any]
 
 
 class Conversions(dict[type, Conversion]):
-    """Conversions by type. That of a type which is not in the table is the first one of a class above it."""
+    """A conversion for each type. A type without an entry has the conversion of its nearest base class with one."""
 
     def __init__(self, *pairs: tuple[type | tuple[type, ...], Conversion]) -> None:
         super().__init__()

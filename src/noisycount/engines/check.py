@@ -67,7 +67,7 @@ class ColumnCheck(Shown):
 
     @property
     def without_dropped_rows(self) -> "ColumnCheck":
-        """The column as findings about its cells see it: rows that its owner is asked to leave out are not in it."""
+        """The column without the rows that the check proposes to leave out; findings about its cells use it."""
         return self.left or self
 
     @property
@@ -78,7 +78,7 @@ class ColumnCheck(Shown):
 
 @frozen
 class OddRows(Shown):
-    """Rows of a file that look like no records."""
+    """Rows of a file that do not look like records, such as sums or remarks."""
 
     kind: str  # a key of `_KINDS` in `layout_findings`; or a rule of the form, or `PADDED`
     rows: int  # number of these rows
@@ -89,7 +89,7 @@ class OddRows(Shown):
 
     @property
     def can_be_left_out(self) -> bool:
-        """True if a statement about the file leaves these rows out."""
+        """True if its owner can leave these rows out by a statement about the file."""
         if self.kind in {"notes", "totals"}:
             return len(self.texts) <= _MOST_NOTES
         return self.kind not in {"tables", "below", "named", "several"}
@@ -131,7 +131,7 @@ class Check(Shown):
     def _repr_html_(self) -> str:
         """Return a table of the columns and one of the findings, which show facts about the data."""
         notes = [f"{self.rows:,} rows: facts about the data, for their owner alone"]
-        columns = row_table("Columns", _HEADER, map(_cells, self.columns), notes)
+        columns = row_table("Columns", _HEADER, map(_table_row, self.columns), notes)
         findings = [
             (
                 finding.severity.value,
@@ -163,11 +163,11 @@ class Check(Shown):
 
     @property
     def rows_below_names(self) -> int:
-        """Number of all rows below the names, of which some may be no records."""
+        """Number of all rows below the names of columns, including rows that may not be records."""
         return self.rows + sum(each.rows for each in self.rows_by_rule if each.kind != PADDED)
 
     def without_odd_rows(self, column: ColumnCheck) -> ColumnCheck:
-        """Return a column without the texts that only rows have which look like no records."""
+        """Return a column without the texts that occur only in rows that do not look like records."""
         odd = Counter[str]()
         for rows in self.odd_rows:
             odd.update(rows.cells.get(column.name, {}))
@@ -214,7 +214,7 @@ _HEADER = ("column", "kind", "missing", "do not fit", "why")
 _FINDING_HEADER = ("severity", "column", "finding", "for noisycount.toml")
 
 
-def _cells(column: ColumnCheck) -> tuple[str, ...]:
+def _table_row(column: ColumnCheck) -> tuple[str, ...]:
     """Return a column as a row of a table."""
     kind = column.type if column.kind is None else column.kind.value
     return column.name, kind, f"{column.missing:,}", f"{column.unreadable:,}", column.reason

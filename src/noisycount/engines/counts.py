@@ -133,13 +133,16 @@ def _largest_number_of_cells(question: CellQuestion, records: expressions.Statem
 
 
 def _records_by_cell(question: CellQuestion, records: expressions.StatementRecords) -> Statement:
-    """Count the records of each cell: by keys first, whose cells are then looked up."""
+    """Return the statement that counts the records of each cell.
+
+    It groups by keys, then looks up the cell of each group.
+    """
     keyed, dialect = records.records_with_keys(question.keys.parts, question.where), records.dialect
     keys = [keyed.c[name] for name in expressions.key_names(question.keys.parts)]
     number = _count_matching_records(question.where, keyed, dialect)
     groups = sa.select(*keys, number.label("n")).group_by(*keys).subquery("groups")
     rows = with_cells(question, groups, dialect).subquery("with_cells")
-    outputs = _outputs(rows.c.cell, dialect.number_of(rows.c.n), NOTHING)
+    outputs = _output_columns(rows.c.cell, dialect.number_of(rows.c.n), NOTHING)
     return sa.select(*outputs).where(rows.c.cell.is_not(None)).group_by(rows.c.cell)
 
 
@@ -148,17 +151,20 @@ def _count_matching_records(where: Predicate | None, keyed: sa.FromClause, diale
     return sa.func.count() if where is None else dialect.number_where(dialect.is_set(keyed.c.m))
 
 
-def _is_any(where: Predicate | None, keyed: sa.FromClause, dialect: Dialect) -> Expression:
+def _has_match(where: Predicate | None, keyed: sa.FromClause, dialect: Dialect) -> Expression:
     """Return the flag that is set if a record of a unit and a group matches."""
     return dialect.flag(whole(1) == whole(1)) if where is None else dialect.is_any(keyed.c.m)
 
 
-def _outputs(place: Expression, number: Expression, without_unit: Expression) -> list[Expression]:
+def _output_columns(place: Expression, number: Expression, without_unit: Expression) -> list[Expression]:
     return [place.label("place"), number.label("number"), without_unit.label("without_unit")]
 
 
 def _units_by_cell(question: CellQuestion, records: expressions.StatementRecords) -> sa.Select[Any]:
-    """Count the units of each cell, and the units of its other records, so that the time reveals nothing."""
+    """Return the statement that counts the units of each cell.
+
+    It also counts the other units, so that its time reveals nothing.
+    """
     keyed = records.records_with_keys(question.keys.parts, question.where)
     rows = with_cells(question, keyed, records.dialect).subquery("with_cells")
     unit = rows.c.u
@@ -168,12 +174,12 @@ def _units_by_cell(question: CellQuestion, records: expressions.StatementRecords
         truth = records.dialect.is_set(rows.c.m)
         counts = _distinct_units(truth, unit, is_blind=not records.uses_indexes)
     cell = sa.func.coalesce(rows.c.cell, whole(_NOWHERE))
-    outputs = _outputs(cell, counts[0], records.has_no_unit(unit))
+    outputs = _output_columns(cell, counts[0], records.has_no_unit(unit))
     return sa.select(*outputs, *counts[1:]).group_by(rows.c.cell)
 
 
 def _units_by_node(question: CellQuestion, records: expressions.StatementRecords, several: Sequence[int]) -> Statement:
-    """Count the units of each cell, and of each node of some levels, where a unit of several cells counts once."""
+    """Return the statement that counts the units of each cell and node; a unit in several cells of one counts once."""
     dialect = records.dialect
     cell_pairs = _cell_pairs(question, records)
     # With further levels the pairs are read twice, so they are stored in a common table expression.
@@ -181,7 +187,7 @@ def _units_by_node(question: CellQuestion, records: expressions.StatementRecords
     number, without_unit = dialect.number_of(pairs.c.kept), records.has_no_unit(pairs.c.u)
     cell = sa.func.coalesce(pairs.c.cell, whole(_NOWHERE))
     by_cell = (
-        sa.select(*_outputs(cell, number, without_unit))
+        sa.select(*_output_columns(cell, number, without_unit))
         .group_by(pairs.c.cell)
         .having(_has_records(number, without_unit))
     )
@@ -194,12 +200,12 @@ def _units_by_node(question: CellQuestion, records: expressions.StatementRecords
         .group_by(nodes.c.node, pairs.c.u)
         .subquery("units")
     )
-    outputs = _outputs(units.c.node, dialect.number_of(units.c.kept), NOTHING)
+    outputs = _output_columns(units.c.node, dialect.number_of(units.c.kept), NOTHING)
     return sa.union_all(by_cell, sa.select(*outputs).group_by(units.c.node))
 
 
 def _has_records(number: Expression, without_unit: Expression) -> Expression:
-    """Return the condition that a group has a counted unit, or a record without a unit."""
+    """Return the condition that a group has a counted unit or a record without a unit."""
     return number > NOTHING if without_unit is NOTHING else sa.or_(number > NOTHING, without_unit > NOTHING)
 
 
@@ -209,7 +215,7 @@ def _cell_pairs(question: CellQuestion, records: expressions.StatementRecords) -
     keyed = records.records_with_keys(question.keys.parts, question.where)
     rows = with_cells(question, keyed, dialect).subquery("with_cells")
     most, pair = _largest_number_of_cells(question, records), (rows.c.u, rows.c.cell)
-    matches = _is_any(question.where, rows, dialect).label("kept" if most is None else "m")
+    matches = _has_match(question.where, rows, dialect).label("kept" if most is None else "m")
     all_pairs = sa.select(*pair, matches).group_by(*pair)
     if most is None:
         return all_pairs
@@ -227,7 +233,7 @@ def _cell_pairs(question: CellQuestion, records: expressions.StatementRecords) -
 
 def _nodes(question: CellQuestion, several: Sequence[int], dialect: Dialect) -> sa.FromClause:
     """Return the cells of each node of some levels. Nodes are numbered on after the cells."""
-    levels, ends = [question.levels[n] for n in several], _ends_of_numbers(question, several)
+    levels, ends = [question.levels[n] for n in several], _number_ends(question, several)
     cells = [np.flatnonzero(level.of_cell >= 0) for level in levels]
     nodes = [end + level.of_cell[inside] for end, level, inside in zip(ends, levels, cells, strict=False)]
     columns: Lists = {
@@ -237,8 +243,8 @@ def _nodes(question: CellQuestion, several: Sequence[int], dialect: Dialect) -> 
     return dialect.listed("nodes", columns)
 
 
-def _ends_of_numbers(question: CellQuestion, several: Sequence[int]) -> list[int]:
-    """Return the end of the numbers of the cells, and of those of each level."""
+def _number_ends(question: CellQuestion, several: Sequence[int]) -> list[int]:
+    """Return where the numbers of cells end, and where those of each level end."""
     sizes = (question.levels[n].size for n in several)
     return list(accumulate(sizes, initial=question.size))
 
@@ -255,7 +261,7 @@ def _join_cells(keys: KeySet, rows: sa.FromClause, dialect: Dialect) -> tuple[sa
     """Join rows with the list of cells by all keys, some of which may be missing. Return the join and the cell."""
     cells = zip(keys.parts, keys.values, keys.codes.T, strict=True)
     columns: Lists = {
-        f"c{number}": (_codes(part, values, dialect)[indices], expressions.key_type(part, dialect))
+        f"c{number}": (_key_codes(part, values, dialect)[indices], expressions.key_type(part, dialect))
         for number, (part, values, indices) in enumerate(cells)
     }
     listed = dialect.listed("listed_cells", columns)
@@ -264,7 +270,7 @@ def _join_cells(keys: KeySet, rows: sa.FromClause, dialect: Dialect) -> tuple[sa
     return rows.outerjoin(listed, sa.and_(*same)), listed.c.place - whole(1)
 
 
-def _codes(part: GroupBy, values: Sequence[Key], dialect: Dialect) -> NDArray[Any]:
+def _key_codes(part: GroupBy, values: Sequence[Key], dialect: Dialect) -> NDArray[Any]:
     """Return the codes of the keys of a grouping."""
     is_number = isinstance(expressions.key_type(part, dialect), sa.BigInteger) and None not in values
     codes = [expressions.key_code(value, dialect) for value in values]
@@ -302,7 +308,7 @@ def _join_part(  # noqa: PLR0913, PLR0917 - parts of one join
 
 
 def _keys_joined_once(keys: Mapping[str, Expression], code: Expression) -> sa.Select[Any]:
-    """Return keys with their codes, grouped by key, so that a server knows that a record joins with one key only.
+    """Return keys with their codes, grouped by key. A server then knows that each record joins with one key only.
 
     Otherwise PostgreSQL hashes the records in place of the keys.
     """
@@ -345,7 +351,7 @@ def cell_counts(
     places, numbers, without_unit = columns
     expressions.require_units(without_unit)
     several = () if records.person is None else _levels_to_count(question)
-    ends, is_placed = _ends_of_numbers(question, several), places != _NOWHERE
+    ends, is_placed = _number_ends(question, several), places != _NOWHERE
     counts = np.zeros(ends[-1], np.int64)
     counts[places[is_placed].astype(np.int64)] = numbers[is_placed].astype(np.int64)
     cells, *nodes = np.split(counts, ends[:-1])
@@ -391,7 +397,7 @@ def _key_pairs(question: KeyQuestion, records: expressions.StatementRecords) -> 
     dialect, names = records.dialect, expressions.key_names(question.parts)
     keyed = records.records_with_keys(question.parts, question.where)
     pair = [keyed.c[name] for name in ("u", *names)]
-    matches, inside = _is_any(question.where, keyed, dialect), _keys_in_groups(question, keyed, dialect)
+    matches, inside = _has_match(question.where, keyed, dialect), _keys_in_groups(question, keyed, dialect)
     if inside:
         match = [] if question.where is None else [dialect.is_set(matches)]
         matches = dialect.flag(sa.and_(*match, *inside))

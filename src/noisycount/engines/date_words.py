@@ -65,15 +65,15 @@ _CUT_DAYS = (
 
 
 def _spellings(names: str) -> set[str]:
-    """Return names with accents as parts of letters and as characters of their own, and without accents."""
+    """Return names in all spellings of accents: composed letters, separate characters, and none."""
     decomposed = normalize("NFD", names)
     plain = "".join(letter for letter in decomposed if not combining(letter))
     spellings = f"{names} {decomposed} {plain}"
     return {*spellings.split(), *spellings.replace("ς", "σ").split()}  # as capital letters become small ones
 
 
-def _pattern(names: Iterable[str]) -> str:
-    """Return the regular expression of names in whatever case, with a point or without."""
+def _names_pattern(names: Iterable[str]) -> str:
+    """Return the regular expression that matches names in any case, with or without a point."""
     rests: dict[str, list[str]] = {}  # by their first letters, as it is tried faster than one long list
     for name in sorted(names, key=lambda name: (-len(name), name)):
         rests.setdefault(name[0], []).append(name[1:])
@@ -92,11 +92,11 @@ _CUT = _spellings(_CUT_MONTHS)
 _SHORT_MONTHS = {name for name in MONTHS if len(normalize("NFC", name)) <= _LONGEST_CUT or name in _CUT}
 _LONG_MONTHS = {name for name in MONTHS if len(normalize("NFC", name)) > len("jan") and name not in _CUT}
 
-MONTH, SHORT_MONTH, FULL_MONTH = map(_pattern, (MONTHS, _SHORT_MONTHS, _LONG_MONTHS | _spellings(_FULL_MONTHS)))
+MONTH, SHORT_MONTH, FULL_MONTH = map(_names_pattern, (MONTHS, _SHORT_MONTHS, _LONG_MONTHS | _spellings(_FULL_MONTHS)))
 WESTERN_MONTHS = _spellings(" ".join(_MONTHS.values()))
 """The names in the first ten languages, of which few are other words."""
-WESTERN_MONTH = _pattern(WESTERN_MONTHS)
-SHORT_DAY, FULL_DAY = map(_pattern, (_spellings(_CUT_DAYS), _spellings(_DAYS)))
+WESTERN_MONTH = _names_pattern(WESTERN_MONTHS)
+SHORT_DAY, FULL_DAY = map(_names_pattern, (_spellings(_CUT_DAYS), _spellings(_DAYS)))
 DAY = f"({FULL_DAY}|{SHORT_DAY})"
 HALF_DAY = "[AaPp][.]?[ \u00a0\u202f]?[Mm][.]?"
 """The regular expression of am and pm, as in `p.m.` and `P. M.`."""

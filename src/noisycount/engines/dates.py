@@ -116,8 +116,8 @@ def _shape(text: str) -> str:
     return re.sub(f"{_LETTER}+(-feira)?[.]?", "a", re.sub("[0-9]+", "0", text))
 
 
-def _by_shape(forms: Iterable[str]) -> dict[str, list[str]]:
-    """Return the forms of each shape, the likeliest first."""
+def _group_by_shape(forms: Iterable[str]) -> dict[str, list[str]]:
+    """Return the date formats of each shape, the likeliest first."""
     shapes: dict[str, list[str]] = {}
     for form in forms:
         sample = _SAMPLE.strftime(form.replace("%n", "123456789").replace("%z", "{}"))
@@ -128,7 +128,7 @@ def _by_shape(forms: Iterable[str]) -> dict[str, list[str]]:
 
 @cache
 def parts_by_shape() -> tuple[dict[str, list[str]], ...]:
-    """Return the forms of days, of months, and of what follows the day in a time, by their shapes."""
+    """Return the formats of days, of months, and of the part of a time behind its day, by their shapes."""
     between = (" ", "T", ", ", " - ", " um ", " \u00e0 ", " at ")
     clocks = [f"{blank}{clock}" for clock in _CLOCKS for blank in between]
     compact = [f"{blank}{clock}{zone}" for clock in ("%H%M", "%H%M%S") for zone in ("", "%z") for blank in between]
@@ -140,11 +140,11 @@ def parts_by_shape() -> tuple[dict[str, list[str]], ...]:
     days += [f"{day}{tail}" for day in whole for tail in _TAILS]
     days += ["%Y%m%d", *_COMPACT_ZONED, *of_c]
     others = [*colons, *(f"-{clock}" for clock in _POINTS)]  # as SAS, Apache and DB2 write times
-    return _by_shape(days), _by_shape(_MONTH_FORMS), _by_shape([*clocks, *compact, *others])
+    return _group_by_shape(days), _group_by_shape(_MONTH_FORMS), _group_by_shape([*clocks, *compact, *others])
 
 
 @lru_cache(1000)
-def _forms(shape: str) -> list[str]:
+def _formats_of_shape(shape: str) -> list[str]:
     """Return the date formats that a cell of a shape may have, the likeliest first."""
     days, months, clocks = parts_by_shape()
     times = [
@@ -157,7 +157,7 @@ def _forms(shape: str) -> list[str]:
 
 
 @cache
-def _spelling(form: str) -> tuple[Kind, Spelling]:
+def _date_spelling(form: str) -> tuple[Kind, Spelling]:
     """Return the spelling of a date format."""
     is_time = "%H" in form or "%I" in form
     kind = Kind.TIMESTAMP if is_time else Kind.DATE
@@ -177,16 +177,16 @@ def _spelling(form: str) -> tuple[Kind, Spelling]:
 
 
 def date_spellings(cells: Iterable[str]) -> Iterator[tuple[Kind, Spelling]]:
-    """Yield the kind and the spelling of each form that some of the cells have by their shape.
+    """Yield the kind and the spelling of each date format whose shape some of the cells have.
 
-    A time may have the name of a zone, which is the same in all cells and is a part of the form.
+    A time may contain the name of a zone. All cells have the same zone, which is a part of the format.
     """
     masked = dict.fromkeys(cell.translate(_ZEROS) for cell in cells if len(cell) <= _LONGEST)  # most are alike
     shapes = dict.fromkeys(map(_shape, masked))
     zones = dict.fromkeys(zone for cell in masked for zone in _ZONE_NAME.findall(cell))
-    for form in dict.fromkeys(form for shape in shapes for form in _forms(shape)):
+    for form in dict.fromkeys(form for shape in shapes for form in _formats_of_shape(shape)):
         for zone in zones if " UTC" in form else ("UTC",):
-            yield _spelling(form.replace(" UTC", f" {zone}"))
+            yield _date_spelling(form.replace(" UTC", f" {zone}"))
 
 
 def order_of(form: str | None) -> str:
@@ -206,13 +206,13 @@ _ORDERED = {"d": "d", "m": "m", "b": "m", "B": "m", "Y": "y", "y": "y"}
 
 def compact_spellings(*, is_short: bool) -> Iterator[tuple[Kind, Spelling]]:
     """Yield the spellings of days and times that are whole numbers, such as 20240214, or short ones such as 240214."""
-    return map(_spelling, _SHORT_FORMS if is_short else _COMPACT_FORMS)
+    return map(_date_spelling, _SHORT_FORMS if is_short else _COMPACT_FORMS)
 
 
 def may_be_day_of_month(form: str | None, cells: Iterable[str]) -> bool:
     """Return True if months of years, such as Feb-05, may be days without a year as well.
 
-    A number above 31 is no day. One number beside two months or more is a year, except the first of each month.
+    A number above 31 is not a day. If one number occurs with two months or more, it is a year, except for the number 1.
 
     Example:
         >>> may_be_day_of_month("%b-%y", ["Feb-01", "Feb-20"]), may_be_day_of_month("%b-%y", ["Jan-24", "Feb-24"])
@@ -226,7 +226,7 @@ def may_be_day_of_month(form: str | None, cells: Iterable[str]) -> bool:
 
 
 def may_be_croatian(form: str | None, cells: Iterable[str]) -> bool:
-    """Return True if each month of a date format has a name that is another month in Croatian.
+    """Return True if every month in the cells has a name that means another month in Croatian.
 
     Example:
         >>> may_be_croatian("%d %b %Y", ["1 lis 2024"]), may_be_croatian("%d %b %Y", ["1 lis 2024", "1 mar 2024"])

@@ -148,7 +148,7 @@ class Dialect:
         return sa.func.trim(text, type_=self.text_type)
 
     def translated(self, text: Expression, characters: str, substitutes: str) -> Expression:
-        """Return a text with each of some characters replaced by its substitute."""
+        """Return a text in which each of the characters is replaced by its substitute."""
         return sa.func.translate(
             text, self.text_literal(characters), self.text_literal(substitutes), type_=self.text_type
         )
@@ -158,11 +158,11 @@ class Dialect:
         return sa.func.md5(text)
 
     def hashed(self, text: Expression) -> Expression:
-        """Return the hash of a text, for `in_order`."""
+        """Return the hash of a text, from which `in_order` makes a sort key."""
         return self.md5(text)
 
     def in_order(self, hashed: Expression) -> Expression:
-        """Return a sort key that orders hashes as numbers whose last byte is the most significant."""
+        """Return the sort key of a hash: hashes are ordered as numbers whose last byte is the most significant."""
         first, *rest = (self.part_of(hashed, start, 2) for start in _PAIRS_OF_DIGITS)
         return self.text(sum(rest, first))
 
@@ -180,21 +180,21 @@ class Dialect:
         return None
 
     def with_ranges(self, rows: sa.Select[Any], wide: Mapping[str, NumberRanges]) -> sa.Select[Any]:
-        """Return rows with final keys, if `range_code` leaves a second step for keys with many edges."""
+        """Return rows in which the keys are final. An engine whose `range_code` leaves a second step does it here."""
         del wide
         return rows
 
     def is_match(self, text: Expression, pattern: str) -> Expression:
-        """Return an expression that is true if part of a text matches a regular expression; false without such."""
+        """Return an expression that is true if a part of a text matches a regular expression, and false otherwise."""
         del text, pattern
         return whole(0) == whole(1)
 
     def normal_spelling(self, text: Expression) -> Expression:
-        """Return a text that is equal for likely spellings of one text."""
+        """Return a text in a normal form, in which likely spellings of the same text are equal."""
         return sa.func.lower(sa.func.trim(text))
 
     def evaluated_once(self, rows: sa.Select[Any]) -> sa.Select[Any]:
-        """Return rows whose expressions are computed once, although the server may merge queries."""
+        """Return rows whose expressions are computed only once, even if the server merges queries."""
         return rows
 
     def number_where(self, truth: Expression) -> Expression:

@@ -53,7 +53,7 @@ class _NextText(sa.Text):
     """
 
 
-def _is_replaced(operand: Expression) -> bool:
+def _is_replaced_literal(operand: Expression) -> bool:
     return isinstance(operand.type, _NextText)
 
 
@@ -82,7 +82,7 @@ class Blank(tree.Literal):
     value: int
 
     def __post_init__(self) -> None:
-        """Check nothing: a checked literal stood here."""
+        """Check nothing: the literal that this blank replaces is already checked."""
 
 
 def shape_of(predicate: tree.Predicate, values: list[Any]) -> tree.Predicate:
@@ -95,13 +95,13 @@ def shape_of(predicate: tree.Predicate, values: list[Any]) -> tree.Predicate:
 
     def condition(where: tree.Predicate) -> tree.Predicate:
         if where not in shapes:
-            shapes[where] = _with_blanks(with_conditions(where, condition), values)
+            shapes[where] = _blanked(with_conditions(where, condition), values)
         return shapes[where]
 
-    return _with_blanks(with_conditions(predicate, condition), values)
+    return _blanked(with_conditions(predicate, condition), values)
 
 
-def _with_blanks(predicate: tree.Predicate, values: list[Any]) -> tree.Predicate:
+def _blanked(predicate: tree.Predicate, values: list[Any]) -> tree.Predicate:
     """Return the predicate with a `Blank` for each literal outside values of a person."""
 
     def blank(literal: tree.Literal) -> tree.Literal:
@@ -118,9 +118,9 @@ def _with_blanks(predicate: tree.Predicate, values: list[Any]) -> tree.Predicate
         case tree.Membership(column, choices):
             return tree.Membership(column, tuple(map(blank, choices)))
         case tree.Not(operand):
-            return tree.Not(_with_blanks(operand, values))
+            return tree.Not(_blanked(operand, values))
         case tree.And(operands) | tree.Or(operands):
-            return type(predicate)(tuple(_with_blanks(each, values) for each in operands))
+            return type(predicate)(tuple(_blanked(each, values) for each in operands))
         case _:
             return predicate
 
@@ -140,7 +140,7 @@ def key_type(part: GroupBy, dialect: Dialect) -> TypeEngine[Any]:
 
 
 def key_code(key: Key, dialect: Dialect) -> Any:  # noqa: ANN401 - of the type of the part
-    """Return the code of a key in an engine: the key itself, or a number.
+    """Return the code by which an engine groups a key: the key itself, or a number.
 
     Example:
         >>> key_code(date(2020, 1, 31), Dialect()), key_code(True, Dialect()), key_code(None, Dialect())
@@ -154,7 +154,7 @@ def key_code(key: Key, dialect: Dialect) -> Any:  # noqa: ANN401 - of the type o
 
 
 def key_of_code(part: GroupBy, code: Any) -> Key:  # noqa: ANN401 - as an engine gives it
-    """Return the key of a code."""
+    """Return the key that a code of a grouping represents."""
     if code is None or isinstance(code, date):
         return code
     kind = part.column.kind if isinstance(part, EachValue) else Kind.INTEGER
@@ -205,7 +205,7 @@ def _range_index(value: Expression, edges: Sequence[Expression], first: int) -> 
 
 def _comparison_of_values(left: Expression, operator: tree.Operator, right: Expression) -> Expression:
     """Return a comparison of two values of one kind; unknown if one is missing."""
-    if not _is_replaced(right):
+    if not _is_replaced_literal(right):
         truth: Expression = tree.TESTS[operator](left, right)
         return truth
     if operator in {tree.Operator.EQUAL, tree.Operator.NOT_EQUAL}:
@@ -303,12 +303,14 @@ class StatementRecords:
             case tree.Range(column, low, high):
                 kind = _common_kind(column, low)
                 value, first, last = self.value(column, kind), self._operand(low, kind), self._operand(high, kind)
-                return sa.and_(value >= first, value < last) if _is_replaced(last) else value.between(first, last)
+                return (
+                    sa.and_(value >= first, value < last) if _is_replaced_literal(last) else value.between(first, last)
+                )
             case tree.Membership(column, choices):
                 kind = _common_kind(column, choices[0])
                 value = self.value(column, kind)
                 operands = [self._operand(choice, kind) for choice in choices]
-                possible = [operand for operand in operands if not _is_replaced(operand)]
+                possible = [operand for operand in operands if not _is_replaced_literal(operand)]
                 return value.in_(possible) if possible else _false_if_present(value)
             case tree.Pattern(column, pattern):
                 text = self.value(column)
@@ -409,7 +411,7 @@ class StatementRecords:
         return entire.where(sa.or_(*conditions))
 
     def has_no_unit(self, unit: Expression) -> Expression:
-        """Return 1 for a group of records that has one without a unit, else 0."""
+        """Return the expression that is 1 for a group with a record without a unit, else 0."""
         if self.person is None or self.person.is_required:
             return NOTHING
         return sa.func.max(sa.case((unit.is_(None), ONE), else_=NOTHING))
@@ -470,7 +472,10 @@ def mark_kept_pairs(pairs: sa.Select[Any], records: StatementRecords, most: int)
 
 
 def require_units(without_unit: Iterable[Any]) -> None:
-    """Raise SourceError if one of the numbers of records without a unit is positive. At the opening all were 0."""
+    """Raise SourceError if one of the numbers of records without a unit is positive.
+
+    When the source was opened, all were 0.
+    """
     if any(without_unit):
         raise SourceError(
             "records without a unit were added since the opening, and cannot be counted: "

@@ -16,7 +16,7 @@ LEFT_OUT, FILLED_UP = "rows that are left out", "rows that are filled up"
 class Severity(Enum):
     """The consequence of a finding."""
 
-    BLOCKS = "blocks"  # no question is answered until the owner mends it
+    BLOCKS = "blocks"  # no question is answered until the owner repairs it
     LOOK = "look"  # questions are answered, but perhaps not about what the owner means
     NOTE = "note"  # a fact that changes no answer
 
@@ -25,8 +25,8 @@ class Severity(Enum):
 class Proposal(Shown):
     """A statement for `noisycount.toml`.
 
-    Of `kinds` the value holds the parts of a `ColumnFormat` that change, in the words of the configuration. With a part
-    `kind` they are the whole of it.
+    In the table `kinds`, the value holds the parts of a `ColumnFormat` that change, in the words of the configuration.
+    If they contain `kind`, they are the whole format.
     """
 
     key: str  # the name of a column in the tables `kinds` and `values`
@@ -49,7 +49,7 @@ class Finding(Shown):
 
 
 def quoted_cell(cell: str) -> str:
-    """Return a cell in quotes, without characters that steer a terminal, cut after a few words."""
+    """Return a cell in quotes, cut after a few words, and without control characters."""
     return repr(cell if len(cell) <= _LONGEST_CELL else f"{cell[:_LONGEST_CELL]}…")
 
 
@@ -59,11 +59,11 @@ def quoted_cells(cells: Iterable[str]) -> str:
 
 
 def quoted_examples(cells: Sequence[str], most: int) -> str:
-    """Return the end of a sentence that quotes some cells, at most so many."""
+    """Return the end of a sentence that quotes at most `most` of some cells."""
     return f"{', such as' if len(cells) > most else ':'} {quoted_cells(cells[:most])}"
 
 
-def by_severity(findings: Iterable[Finding]) -> list[Finding]:
+def sorted_by_severity(findings: Iterable[Finding]) -> list[Finding]:
     """Return findings in their order, those that block questions first."""
     order = tuple(Severity)
     return sorted(findings, key=lambda finding: order.index(finding.severity))

@@ -4,7 +4,7 @@ To add a finding, write a function from a `Check` to findings and list it in `FI
 screen of `check`, its JSON, `Check` in a notebook, `init` and `init --accept` show what the list yields. Three rules:
 
 1. Put the facts into fields of `Check` or `ColumnCheck`; the function reads no record.
-2. `Severity.BLOCKS` is for what a question about the records is refused for, and for nothing else.
+2. `Severity.BLOCKS` is only for reasons why every question about the records is refused.
 3. A proposal must make its finding disappear: `init --accept` takes the proposals and checks the records again.
 
 Findings that depend on `noisycount.toml` or on the ledger as well are listed in `tasks/findings.py`.
@@ -20,10 +20,10 @@ from noisycount.engines.finding import (
     Finding,
     Proposal,
     Severity,
-    by_severity,
     quoted_cell,
     quoted_cells,
     quoted_examples,
+    sorted_by_severity,
 )
 from noisycount.engines.layout_findings import (
     broken_names,
@@ -33,8 +33,8 @@ from noisycount.engines.layout_findings import (
     quoted_names,
     renamed_columns,
     rows_by_rule,
-    singular,
     unnamed_columns,
+    words_for_one_row,
     words_in_lines,
 )
 from noisycount.engines.resemblances import may_be_open_ranges
@@ -47,11 +47,13 @@ def with_findings(check: Check, unit: str | None) -> Check:
     `unit`: the column that names the person; None if every row is one unit, or if the unit is not stated.
     """
     facts = replace(check, unit=unit)
-    return replace(facts, findings=tuple(by_severity(finding for finder in FINDERS for finding in finder(facts))))
+    return replace(
+        facts, findings=tuple(sorted_by_severity(finding for finder in FINDERS for finding in finder(facts)))
+    )
 
 
 def _no_records(check: Check) -> Iterator[Finding]:
-    """Yield that there is no record."""
+    """Yield a finding if there is no record."""
     if not check.rows:
         text = "There is no record, so that every count is 0: look whether all was exported or copied"
         yield Finding(Severity.LOOK, "no records", text)
@@ -63,7 +65,7 @@ _WORD = re.compile(r"[^\W\d_][^\d]{0,29}")
 
 
 def _rows_without_unit(check: Check) -> Iterator[Finding]:
-    """Yield the rows that name no person."""
+    """Yield a finding about rows that name no person."""
     unit = next((column for column in check.columns if column.name == check.unit), None)
     if unit is None or not unit.without_dropped_rows.missing:
         return
@@ -87,8 +89,8 @@ def _proposals_about_ids(check: Check, parts: Mapping[str, object]) -> tuple[Pro
     return (Proposal(check.unit, parts, "kinds"),) if is_stated else ()  # type: ignore[arg-type]  # a unit that is there
 
 
-def _ids_of_nobody(check: Check) -> Iterator[Finding]:
-    """Yield the ids of persons that are words, or numbers, for a missing id."""
+def _missing_ids(check: Check) -> Iterator[Finding]:
+    """Yield a finding about ids of persons that are words or numbers for a missing id."""
     if check.unit is None or check.persons is None:
         return
     form = next((column.form for column in check.columns if column.name == check.unit), None)
@@ -116,7 +118,7 @@ _BECAME_DATES = "become dates, as spreadsheets write ids such as MAR1 and 3-4: o
 
 
 def _spoilt_ids(check: Check) -> Iterator[Finding]:
-    """Yield the ids of persons that a program wrote otherwise than they were."""
+    """Yield a finding about ids of persons that a program changed when it wrote the file."""
     persons = check.persons
     if check.unit is None or persons is None:
         return
@@ -132,12 +134,12 @@ def _spoilt_ids(check: Check) -> Iterator[Finding]:
 
 
 def _columns_to_judge(check: Check) -> Iterator[ColumnCheck]:
-    """Yield the columns without the rows that their owner is asked to leave out."""
+    """Yield the columns without the rows that the check proposes to leave out."""
     return (column.without_dropped_rows for column in check.columns)
 
 
 def _unreadable_cells(check: Check) -> Iterator[Finding]:
-    """Yield the cells of each column that do not fit its kind."""
+    """Yield a finding for each column with cells that do not fit its kind."""
     for column in _columns_to_judge(check):
         if column.unreadable:
             proposals, choices = _form_proposals(column)
@@ -156,7 +158,7 @@ def _unreadable_cells(check: Check) -> Iterator[Finding]:
 
 
 def _unreadable_words(column: ColumnCheck) -> str:
-    """Return how many cells of a column do not fit, and some of them."""
+    """Return a sentence with the number of unreadable cells of a column, and some of them."""
     kind = column.kind.value if column.kind else column.type
     verb, count = ("does", "counts") if column.unreadable == 1 else ("do", "count")
     accepted = "" if column.is_refused else f" and, as the owner stated, {count} as missing"
@@ -165,7 +167,7 @@ def _unreadable_words(column: ColumnCheck) -> str:
 
 
 def _form_proposals(column: ColumnCheck) -> tuple[tuple[Proposal, ...], tuple[Proposal, ...]]:
-    """Return the form that all cells of a column fit, or else that accepts the others as missing, and the choices."""
+    """Return the proposals for a column with unreadable cells, and the choices that its owner has."""
     if column.form is None or not column.is_refused:
         return (), ()
     is_negative = column.form.kind.is_number and any(map(_MINUS_BEHIND.fullmatch, column.examples))
@@ -180,21 +182,21 @@ def _form_proposals(column: ColumnCheck) -> tuple[tuple[Proposal, ...], tuple[Pr
 
 
 def _missing_words(column: ColumnCheck) -> Iterator[Proposal]:
-    """Yield the statement that all cells that do not fit are words for a missing value, if they can be."""
+    """Yield the proposal that all unreadable cells of a column are words for a missing value, if this is possible."""
     words = column.examples
     if column.form and len(words) < EXAMPLES and all(map(_WORD.fullmatch, words)):
         yield Proposal(column.name, {"missing": [*column.form.missing, *words]}, "kinds")
 
 
 def _sparse_row(check: Check) -> Iterator[Finding]:
-    """Yield the last row if it is nearly empty, as a row of sums is."""
+    """Yield a finding about the last row if it is nearly empty, as a row of sums is."""
     if check.sparse_line is not None:
         text = "The last row is nearly empty and counted like any other: remove it if it holds sums"
         yield Finding(Severity.LOOK, "a last row that is nearly empty", text, None, 1, (check.sparse_line,))
 
 
 def _several_spellings(check: Check) -> Iterator[Finding]:
-    """Yield the ids of persons, and the texts of columns, that may be several spellings of one."""
+    """Yield a finding for each column whose ids or texts may be several spellings of one."""
     persons = check.persons
     for ids in persons.spellings if check.unit and persons else ():
         number = f"{'About ' if ids.is_estimate else ''}{number_of('person', ids.texts)}"
@@ -217,7 +219,7 @@ def _several_spellings(check: Check) -> Iterator[Finding]:
 
 
 def _partial_columns(check: Check) -> Iterator[Finding]:
-    """Yield the columns that persons have in some of their rows only, and what follows for conditions."""
+    """Yield a finding for columns that have a value in only some rows of a person, with advice about conditions."""
     if check.unit is None or check.persons is None or not check.persons.partial:
         return
     partial, apart = check.persons.partial, check.persons.apart
@@ -230,7 +232,7 @@ def _partial_columns(check: Check) -> Iterator[Finding]:
 
 
 def _several_readings(check: Check) -> Iterator[Finding]:
-    """Yield the columns whose cells can be read in several ways."""
+    """Yield a finding for each column whose cells can be read in several ways."""
     for column in _columns_to_judge(check):
         if column.choices and column.kind and not column.is_refused:
             reason = column.reason.partition(": state")[0].removeprefix("they are ")
@@ -240,7 +242,7 @@ def _several_readings(check: Check) -> Iterator[Finding]:
 
 
 def _resemblances(check: Check) -> Iterator[Finding]:
-    """Yield the columns that look like numbers, dates or times, and are not read as such."""
+    """Yield a finding for each column of texts that look like numbers, dates or times."""
     for column in _columns_to_judge(check):
         if column.looks_like and column.kind and column.name != check.unit:
             likeness, kind = column.looks_like, column.kind.value
@@ -296,21 +298,21 @@ LOSSES = {
 
 
 def _lossy_cells(check: Check) -> Iterator[Finding]:
-    """Yield the cells that are read otherwise than other programs show them.
+    """Yield a finding for columns with cells whose value differs from what other programs show.
 
-    Ids may all be bytes, and labels in a column of numbers are cells that do not fit.
+    Ids that are all bytes, and labels in a column of numbers, are not in this finding.
     """
     for column in check.columns:
         for key, cells in column.losses.items():
             title, noun, words = LOSSES[key]
             are_ids = key == "bytes" and column.name == check.unit and cells == check.rows - column.missing
             if not are_ids and (key != "labels" or column.kind is Kind.TEXT):
-                text = f"{number_of(noun, cells)} {words if cells != 1 else singular(words)}"
+                text = f"{number_of(noun, cells)} {words if cells != 1 else words_for_one_row(words)}"
                 yield Finding(Severity.LOOK, title, text, column.name, cells)
 
 
 def _unlikely_years(check: Check) -> Iterator[Finding]:
-    """Yield the columns whose years may be those of another century or of another calendar.
+    """Yield a finding for columns whose years may be of another century or calendar.
 
     No clock decides, so that the same records have the same findings next year.
     """
@@ -336,7 +338,10 @@ _YEARS = (1800, 2100)
 
 
 def _not_a_number(check: Check) -> Iterator[Finding]:
-    """Yield the columns with NaN, which is a value above all numbers unless the owner states that it is missing."""
+    """Yield a finding for columns with NaN.
+
+    NaN is a value above all numbers unless the owner states that it is missing.
+    """
     for column in check.columns:
         if column.nan:
             verb = "is" if column.nan == 1 else "are"
@@ -359,7 +364,7 @@ FINDERS: tuple[Callable[[Check], Iterator[Finding]], ...] = (
     odd_rows,
     rows_by_rule,
     _rows_without_unit,
-    _ids_of_nobody,
+    _missing_ids,
     _spoilt_ids,
     _unreadable_cells,
     _several_readings,

@@ -270,7 +270,7 @@ class ColumnFormat(Shown):
 
     @classmethod
     def from_parts(cls, parts: Mapping[str, Any]) -> Self:
-        """Return the form of parts, the inverse of `parts`.
+        """Return the form with some stated parts: the inverse of `parts`.
 
         Raises:
             SourceError: A part is invalid.
@@ -303,9 +303,9 @@ _DEFAULTS = {field.name: field.default for field in fields(ColumnFormat) if fiel
 
 @frozen
 class FileFormat(Shown):
-    """Layout of a file: its encoding, the names of its columns, and the rows that are no records. None: not stated.
+    """Layout of a file: its encoding, the names of its columns, and the rows that are not records. None: not stated.
 
-    Each rule judges a row alone or by the line of names, so that no record changes how other records are read.
+    Each rule depends only on a row and the line of names. So no record changes how other records are read.
 
     Example:
         >>> FileFormat.from_parts({"names": {"3": "ward"}, "comment": "#"}).line("names")
@@ -373,7 +373,7 @@ class FileFormat(Shown):
 
     @classmethod
     def from_parts(cls, parts: Mapping[str, Any]) -> Self:
-        """Return the layout of parts, in the form of `parts` or of a configuration.
+        """Return the layout with some stated parts, as `parts` returns them or as a configuration has them.
 
         Raises:
             SourceError: A part is invalid.
@@ -381,13 +381,15 @@ class FileFormat(Shown):
         found = dict(parts)
         for name in ("comment", "footer"):
             if name in found:
-                found[name] = tuple(_texts(name, found[name]))
+                found[name] = tuple(_as_texts(name, found[name]))
         if "drop_rows_where" in found:
             where = sorted(found["drop_rows_where"].items())
-            found["drop_rows_where"] = tuple((name, tuple(_texts("drop_rows_where", texts))) for name, texts in where)
+            found["drop_rows_where"] = tuple(
+                (name, tuple(_as_texts("drop_rows_where", texts))) for name, texts in where
+            )
         if "names" in found:
             names = found["names"]
-            by_place = names if isinstance(names, Mapping) else dict(enumerate(_texts("names", names), start=1))
+            by_place = names if isinstance(names, Mapping) else dict(enumerate(_as_texts("names", names), start=1))
             places = {str(place): name for place, name in by_place.items()}
             if not all(place.isascii() and place.isdigit() and isinstance(name, str) for place, name in places.items()):
                 raise SourceError('names must be a list of texts, or texts by place, such as { 3 = "ward" }')
@@ -408,7 +410,7 @@ _MOST_COLUMNS = 1_000_000
 _ROW_RULES = ("skip_rows_after_header", "drop_empty_rows", "drop_rows_like_header", "comment", "footer", "ragged")
 
 
-def _texts(name: str, value: object) -> list[str]:
+def _as_texts(name: str, value: object) -> list[str]:
     """Return one text or a list of texts as a list."""
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):

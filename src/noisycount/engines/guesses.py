@@ -1,4 +1,4 @@
-"""The form in which cells of texts most likely stand for values, for their owner to confirm."""
+"""Guesses of the form of a column: the way in which its texts most likely represent values. The owner confirms them."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -65,7 +65,7 @@ class _Candidate:
     cells: str  # words for the cells
 
     def share(self, cells: Sequence[str]) -> float:
-        """Return the share of the cells that fit; 0 if it is surely below `ENOUGH`."""
+        """Return the share of the cells that fit; 0 if the share is certainly below `ENOUGH`."""
         if not any(map(self.fits, first_cells(cells))):
             return 0
         return len([*filter(self.fits, cells)]) / len(cells)
@@ -96,10 +96,10 @@ _CANDIDATES = [
 def guessed_form(cells: Sequence[str], name: str = "") -> Guess:
     """Return the form of a column, from some of its cells that are not empty.
 
-    Numbers, dates and truth values are those that at least four fifths of the cells look like; cells that then do not
-    fit are shown, and change nothing for the others. Codes with leading zeros are texts. Dates that could have their
-    day or their month first, and numbers whose only mark could stand before decimals or between thousands, are texts
-    until the owner chooses.
+    A column has numbers, dates or truth values if at least four fifths of its cells look like them. The other cells are
+    shown to the owner, and do not change how the rest is read. Codes with leading zeros are texts. Dates that could
+    have their day or their month first, and numbers whose only mark could stand before decimals or between thousands,
+    are texts until the owner chooses.
 
     Args:
         cells: The texts of the cells.
@@ -120,7 +120,7 @@ def guessed_form(cells: Sequence[str], name: str = "") -> Guess:
     if any(_CODE(cell) for cell in different if cell[0] in "+-0"):
         return _guess_days(values, texts, name) or Guess(_PLAIN, "some have leading zeros, as codes have")
     if all(map(_CANDIDATES[0].fits, different)):  # most columns are so
-        return _guess_integers(values, texts, name, _guess(_CANDIDATES[0], texts))
+        return _guess_integers(values, texts, name, _guess_with_missing_words(_CANDIDATES[0], texts))
     have_digits = len([*filter(_DIGIT, values)]) / len(values) >= ENOUGH  # as numbers and dates have
     if have_digits:
         dates = [_candidate(kind, spelling) for kind, spelling in date_spellings(first_cells(values))]
@@ -129,7 +129,7 @@ def guessed_form(cells: Sequence[str], name: str = "") -> Guess:
         forms = [one for one in _CANDIDATES if one.form.thousands not in absent]  # the others fit no other cells
         likely = [(share, one) for one in (*forms, *dates) if (share := one.share(values)) >= ENOUGH]
         if likely:
-            return _guess_likely(likely, values, texts, name)
+            return _guess_from_candidates(likely, values, texts, name)
     guess = _guess_truths(texts, name) or _guess_with_signs(values, texts)
     return guess or Guess(_PLAIN, "they are texts", looks_like=resemblance(values))
 
@@ -143,7 +143,7 @@ _DISTINCT_DAYS = 3  # of fewer different numbers it may be chance that they look
 _SERIALS = range(10_000, 80_000)  # the days from 1927 to 2119, as workbooks count them
 
 
-def _words_of(name: str) -> set[str]:
+def _name_words(name: str) -> set[str]:
     """Return the words of a column's name, in small letters.
 
     Example:
@@ -153,26 +153,28 @@ def _words_of(name: str) -> set[str]:
     return {word.casefold() for word in re.findall(r"[A-ZÄÖÜ]+(?![a-zäöü])|[^\W\d_][^\W\d_A-ZÄÖÜ]*|\?", name)}
 
 
-_CODES = _words_of("id ids nr no num number nummer numero code key case ref sku phone tel plz zip account konto batch")
-_MOMENTS = _words_of(
+_CODES = _name_words(
+    "id ids nr no num number nummer numero code key case ref sku phone tel plz zip account konto batch"
+)
+_MOMENTS = _name_words(
     "date dates datum day tag jour fecha time zeit birth birthday born geburtstag dob "
     "timestamp created updated modified epoch unix"
 )
-_PERIODS = _words_of("month monat mois mes mese period periode")
-_FLAGS = _words_of(
+_PERIODS = _name_words("month monat mois mes mese period periode")
+_FLAGS = _name_words(
     "? is has had was did does do can wants flag bool boolean yn yesno truefalse tf ist hat war kann jn janein est oui "
     "ouinon on es si sino ja"
 )
 
 
 def _guess_integers(values: Sequence[str], texts: Sequence[str], name: str, guess: Guess) -> Guess:
-    """Return the guess of whole numbers, which may be days without marks, or days as workbooks count them."""
+    """Return the guess for whole numbers, which may be days such as 20240214, or days as workbooks count them."""
     return _guess_days(values, texts, name, guess.form) or _guess_moments(values, name, guess)
 
 
 def _guess_moments(values: Sequence[str], name: str, guess: Guess) -> Guess:
-    """Return the guess of numbers, which may be days as workbooks count them, or seconds, in a column of moments."""
-    if not _words_of(name) & _MOMENTS:
+    """Return the guess for numbers in a column of days or times: days as workbooks count them, or seconds."""
+    if not _name_words(name) & _MOMENTS:
         return guess
     whole = [int(number) for cell in values if (number := read_number(cell)) is not None]
     if len(whole) < len(values):
@@ -189,15 +191,15 @@ def _guess_moments(values: Sequence[str], name: str, guess: Guess) -> Guess:
 
 
 def _guess_days(values: Sequence[str], texts: Sequence[str], name: str, other: ColumnFormat = _PLAIN) -> Guess | None:
-    """Return the guess of days without marks, such as 20240214, or of another form of their digits; None if no days.
+    """Return the guess for days such as 20240214, or for another form of such digits; None if they are not days.
 
-    Of six digits, or without the day of a month, no order of year, month and day is sure.
+    If there are six digits, or no day of the month, the order of year, month and day is uncertain.
     """
-    words, is_distinct = _words_of(name), len({*values}) >= _DISTINCT_DAYS
+    words, is_distinct = _name_words(name), len({*values}) >= _DISTINCT_DAYS
     is_sure = is_distinct and not words & _CODES
     likely = [one for one in _COMPACT_DAYS if one.share(values) >= ENOUGH]
     if is_sure and len(likely) == 1 and all(map(likely[0].fits, values)):
-        return _guess(likely[0], texts)
+        return _guess_with_missing_words(likely[0], texts)
     if is_sure and not likely:
         likely = [one for one in _SHORT_DAYS if all(map(one.fits, values))]
         if not (words & (_MOMENTS | _PERIODS) or any("%y" in str(one.form.date_format) for one in likely)):
@@ -205,8 +207,8 @@ def _guess_days(values: Sequence[str], texts: Sequence[str], name: str, other: C
     if not likely:
         return None
     digits = "codes" if other is _PLAIN else "whole numbers"
-    missing = _missing_of(texts)
-    forms = (other, *(_with_missing(one.form, missing) for one in likely))
+    missing = _missing_words(texts)
+    forms = (other, *(_add_missing_words(one.form, missing) for one in likely))
     return Guess(other, f"they are days without marks between year, month and day, or {digits}: state kind", forms)
 
 
@@ -216,10 +218,10 @@ _COMPACT_DAYS, _SHORT_DAYS = (
 )
 
 
-def _guess_likely(
+def _guess_from_candidates(
     likely: Sequence[tuple[float, _Candidate]], values: Sequence[str], texts: Sequence[str], name: str
 ) -> Guess:
-    """Return the guess of the form that most cells fit, or of texts if another form would read cells otherwise."""
+    """Return the guess with the form that most cells fit, or with texts if another form gives other values."""
     most = max(share for share, _ in likely)
     best = [one for share, one in likely if share == most]
     first = next((one for one in best if one.form.kind is Kind.INTEGER), best[0])
@@ -240,11 +242,11 @@ def _guess_likely(
     elif all(map(_is_season, fitting)):
         reason, forms = "they are months, or seasons of two years: state kind", [_PLAIN, first.form]
     elif first is _CANDIDATES[0]:
-        return _guess_integers(fitting, texts, name, _guess(first, texts))
+        return _guess_integers(fitting, texts, name, _guess_with_missing_words(first, texts))
     else:
-        return _guess_moments(fitting, name, _guess(first, texts))
-    words = _missing_of(texts)
-    return Guess(_PLAIN, reason, tuple(_with_missing(form, words) for form in forms))
+        return _guess_moments(fitting, name, _guess_with_missing_words(first, texts))
+    words = _missing_words(texts)
+    return Guess(_PLAIN, reason, tuple(_add_missing_words(form, words) for form in forms))
 
 
 def _is_season(cell: str) -> bool:
@@ -260,7 +262,7 @@ def _is_season(cell: str) -> bool:
 def _rival_date_forms(
     first: _Candidate, others: Sequence[_Candidate], values: Sequence[str], fitting: Sequence[str]
 ) -> list[ColumnFormat]:
-    """Return the forms of dates with another order that also fit, or that fit cells which the first does not fit.
+    """Return the date formats with another order of day and month that fit as well, or that fit other cells.
 
     `fitting`: the values that the first form fits.
     """
@@ -277,7 +279,7 @@ def _rival_date_forms(
 
 
 def _guess_truths(texts: Sequence[str], name: str) -> Guess | None:
-    """Return the guess of cells that say yes and no in one language; None if they do not."""
+    """Return the guess for words such as yes and no of one language; None if the cells are other texts."""
     values = [text for text in texts if text not in _NO_VALUE or text in _ANSWERS]
     words = {cell.casefold() for cell in {*values}}
     for true, false in _TRUTH_WORDS:
@@ -291,10 +293,10 @@ def _guess_truths(texts: Sequence[str], name: str) -> Guess | None:
             continue
         if not is_said and not (_has_pair(words, true, false) and NO_ANSWERS.issuperset(map(str.casefold, others))):
             continue  # as regions N, E, S and W are
-        missing = tuple(word for word in _missing_of(texts) if word not in _ANSWERS)
+        missing = tuple(word for word in _missing_words(texts) if word not in _ANSWERS)
         form = ColumnFormat(Kind.BOOLEAN, true=true, false=false, missing=missing)
         choices = (_PLAIN, replace(form, missing=(*missing, *others)))
-        if not is_said and not _words_of(name) & _FLAGS:
+        if not is_said and not _name_words(name) & _FLAGS:
             return Guess(_PLAIN, "they are single letters, as codes are: state kind", choices)
         if share < _NEARLY_ALL:
             return Guess(_PLAIN, "some are neither yes nor no", choices)
@@ -319,7 +321,7 @@ def _has_pair(words: set[str], true: Sequence[str], false: Sequence[str]) -> boo
 
 
 def _guess_with_signs(values: Sequence[str], texts: Sequence[str]) -> Guess | None:
-    """Return the guess of numbers with currencies, percent signs, brackets or a minus behind; None if they are none."""
+    """Return the guess for numbers with currencies, percent signs, brackets or a final minus; None for other cells."""
     if not any(map(may_have_signs, {*values})):
         return None
     cells = [*map(SignedNumber.read, values)]
@@ -332,7 +334,7 @@ def _guess_with_signs(values: Sequence[str], texts: Sequence[str]) -> Guess | No
     if not numbers:
         return None
     signs: dict[str, Any] = {"symbols": symbols, "brackets": brackets, "minus_behind": minus_behind}
-    forms = [replace(form, missing=_missing_of(texts), **signs) for form in numbers]
+    forms = [replace(form, missing=_missing_words(texts), **signs) for form in numbers]
     is_mixed = bool({"%", "‰"} & {*symbols}) and not all(cell.symbols for cell in cells)
     if len(numbers) > 1:
         doubt = guess.reason
@@ -350,7 +352,7 @@ def _guess_with_signs(values: Sequence[str], texts: Sequence[str]) -> Guess | No
 
 
 def other_forms(stated: ColumnFormat, cells: Sequence[str]) -> list[ColumnFormat]:
-    """Return forms that a column may have whose cells do not fit what is stated: of its kind, then as the cells look.
+    """Return other forms of a column whose cells do not fit the stated form: forms of its kind first, then guesses.
 
     Example:
         >>> other_forms(ColumnFormat(Kind.INTEGER), ["1,5", "NA"])[-1].parts
@@ -380,8 +382,8 @@ _MANY = 40  # forms that are tried in one statement
 def guessed_of_types(types: Mapping[Kind, int], cells: Iterable[str], name: str = "") -> Guess:
     """Return the form of a column whose file distinguishes numbers, truth values and dates from texts.
 
-    If most cells have one of these types, the texts among them are cells that do not fit. If most are texts, they are
-    no numbers, whatever they look like.
+    If most cells have one of these types, the texts among them are unreadable. If most are texts, the column has texts,
+    even if they look like numbers.
 
     Example:
         >>> guessed_of_types({Kind.TEXT: 2}, ["501", "10001"]).form.kind
@@ -393,7 +395,7 @@ def guessed_of_types(types: Mapping[Kind, int], cells: Iterable[str], name: str 
         number = sum(types.get(kind, 0) for kind in family)
         if total and number >= ENOUGH * total:
             kind = next(kind for kind in family if types.get(kind, 0))
-            typed = _guess(_Candidate(ColumnFormat(kind), bool, f"of kind {kind.value}"), texts)
+            typed = _guess_with_missing_words(_Candidate(ColumnFormat(kind), bool, f"of kind {kind.value}"), texts)
             values = [text for text in texts if text not in typed.form.missing]
             is_whole = kind is Kind.INTEGER and bool(values) and all(map(_CANDIDATES[0].fits, values))
             return _guess_integers(values, texts, name, typed) if is_whole else typed
@@ -417,7 +419,7 @@ _LOOKED_AT = 1000  # texts of a column
 
 
 def with_resemblances(check: Check, unit: str | None, some_texts: Callable[[str, int], Iterable[str]]) -> Check:
-    """Return a check that states which texts look like numbers or dates, of columns whose source says they are texts.
+    """Return a check that states which columns of texts look like numbers or dates.
 
     Args:
         check: The check of the records.
@@ -434,9 +436,9 @@ def with_resemblances(check: Check, unit: str | None, some_texts: Callable[[str,
 
 
 def typed_resemblance(cells: Iterable[str], name: str, stated: str = "") -> Resemblance | None:
-    """Return what the texts of a column look like whose source says that they are texts; None if they are.
+    """Return the kind of values that the texts of a column resemble; None if they resemble texts only.
 
-    Codes are texts: those with leading zeros, and whole numbers in a column whose name says that they identify.
+    Codes count as texts: numbers with leading zeros, and whole numbers in a column whose name suggests ids.
 
     Args:
         cells: Some of the texts.
@@ -454,7 +456,7 @@ def typed_resemblance(cells: Iterable[str], name: str, stated: str = "") -> Rese
     form = next((form for form in (guess.form, *guess.choices) if form.kind.is_number or form.kind.is_moment), None)
     if form is None and (guess.looks_like is None or not guess.looks_like.noun.startswith("dates")):
         return guess.looks_like
-    if form is not None and form.kind is Kind.INTEGER and _words_of(name) & _CODES:
+    if form is not None and form.kind is Kind.INTEGER and _name_words(name) & _CODES:
         return None
     noun, kind = ("numbers", Kind.REAL) if form is not None and form.kind.is_number else ("dates", Kind.DATE)
     values = [text for cell in texts if (text := cell.strip(BLANKS)) and text not in _NO_VALUE]
@@ -465,19 +467,19 @@ def typed_resemblance(cells: Iterable[str], name: str, stated: str = "") -> Rese
     return Resemblance(noun, remedy[0].upper() + remedy[1:], values[0])
 
 
-def _guess(best: _Candidate, texts: Sequence[str]) -> Guess:
+def _guess_with_missing_words(best: _Candidate, texts: Sequence[str]) -> Guess:
     """Return the guess of a form, with the words for missing values that are among the texts."""
-    return Guess(_with_missing(best.form, _missing_of(texts)), f"they are {best.cells}")
+    return Guess(_add_missing_words(best.form, _missing_words(texts)), f"they are {best.cells}")
 
 
-def _missing_of(texts: Sequence[str]) -> tuple[str, ...]:
+def _missing_words(texts: Sequence[str]) -> tuple[str, ...]:
     """Return the words for missing values that are among the texts."""
     words = {*texts}
     return tuple(word for word in MISSING_WORDS if word in words)
 
 
 def _two_readings(best: Sequence[_Candidate], first: _Candidate) -> tuple[str, list[ColumnFormat]] | None:
-    """Return why a mark of numbers can be read in two ways, and both forms; None if it cannot."""
+    """Return the reason why a mark in numbers can be read in two ways, and both forms; None if it cannot."""
     if first is _CANDIDATES[0]:
         return None
     forms = {(one.form.kind, one.form.decimal): one.form for one in best if one.form.thousands is None}
@@ -489,7 +491,7 @@ def _two_readings(best: Sequence[_Candidate], first: _Candidate) -> tuple[str, l
     return None
 
 
-def _with_missing(form: ColumnFormat, words: Sequence[str]) -> ColumnFormat:
+def _add_missing_words(form: ColumnFormat, words: Sequence[str]) -> ColumnFormat:
     """Return the form with words for missing values."""
     missing = tuple(words)
     return form if form.missing == missing else replace(form, missing=missing)

@@ -39,7 +39,7 @@ _NAMED = 8  # largest number of columns named in a message
 def require_readable(shown: str, columns: Sequence[ColumnCheck]) -> None:
     """Raise SourceError if a column has cells that do not fit its stated kind.
 
-    The message names no cell and no number, and is the same for every question, so that no question can probe it.
+    The message quotes no cell and no number, and is the same for every question. So it reveals nothing about the cells.
     """
     refused = [repr(column.name) for column in columns if column.is_refused]
     if refused:
@@ -51,7 +51,7 @@ def require_readable(shown: str, columns: Sequence[ColumnCheck]) -> None:
         )
 
 
-def missing_units(unit: str) -> SourceError:
+def missing_units_error(unit: str) -> SourceError:
     """Return the refusal of records without a unit."""
     return SourceError(
         f"unit column {unit!r} has missing values, and a record without a person has no privacy unit: fill "
@@ -97,8 +97,8 @@ class Source(Protocol):
     def has_exact_version(self) -> bool:
         """True if equal versions mean exactly the same counted records.
 
-        Only then may an answer top up an earlier one. It is true of a digest of all that is counted, and of an edition
-        that the owner promises; false of the name, the size or the time of records.
+        Only then may an answer top up an earlier one. It is True for a digest of everything that is counted, and for an
+        edition that the owner promises. It is False for the name, the size or the time of records.
         """
 
     @property
@@ -258,12 +258,12 @@ class TypedSource(CountedSource):
 
     @property
     def former_versions(self) -> tuple[str, ...]:
-        """Nothing: such records had the same version in older ledgers."""
+        """Empty: such records had the same version in older ledgers."""
         return ()
 
     @property
     def accepted(self) -> frozenset[str]:
-        """Nothing: every value fits the type of its column."""
+        """Empty: every value fits the type of its column."""
         return frozenset()
 
     @property
@@ -273,7 +273,7 @@ class TypedSource(CountedSource):
 
     @property
     def forms(self) -> dict[str, ColumnFormat]:
-        """Kind of each column, and whether NaN is a missing value in it."""
+        """Format of each column: its kind, and `nan` if NaN is a missing value in it."""
         return {
             name: ColumnFormat(kind, nan="missing" if name in self.nan_missing else None)
             for name, kind in self.schema.entire.items()

@@ -1,4 +1,4 @@
-"""Findings about the names and the rows of a file: faults of its lines, and rows that look like no records."""
+"""Findings about the names and the rows of a file: faults of its lines, and rows that do not look like records."""
 
 from collections.abc import Iterator, Mapping
 
@@ -34,17 +34,19 @@ _MARKS = ("#", "//")  # comments of programs
 
 
 def layout_faults(check: Check) -> Iterator[Finding]:
-    """Yield the faults that keep the file from being counted until its owner states how it is read."""
+    """Yield a finding for each fault that prevents counting the file until its owner states how to read it."""
     if any(odd.kind == "groups" for odd in check.odd_rows):  # the names are in another line
         return
     for fault in dict.fromkeys(check.faults.values()):
-        proposals = tuple(Proposal(part, _value(check, part)) for part, text in check.faults.items() if text == fault)
+        proposals = tuple(
+            Proposal(part, _configured_value(check, part)) for part, text in check.faults.items() if text == fault
+        )
         text = f"{fault[0].upper()}{fault[1:]}: mend it there, or state how it is read"
         yield Finding(Severity.BLOCKS, "lines that cannot be read as they are", text, proposals=proposals)
 
 
 def words_in_lines(check: Check) -> Iterator[Finding]:
-    """Yield that the only column may be several, with blanks between them."""
+    """Yield a finding if the only column may be several columns with blanks between them."""
     if check.words:
         proposals = (Proposal("delimiter", " "),) if check.has_single_blanks else ()
         remedy = "state that a blank stands between them" if proposals else "write one comma for each run of blanks"
@@ -55,7 +57,10 @@ def words_in_lines(check: Check) -> Iterator[Finding]:
 
 
 def quoted_names(check: Check) -> Iterator[Finding]:
-    """Yield that all names stand between single quotation marks, which belong to them unless their owner states it."""
+    """Yield a finding if all names are in single quotation marks.
+
+    The marks belong to the names unless the owner states otherwise.
+    """
     names = [column.name for column in check.columns]
     is_stated = check.form is None or check.form.delimiter is None or check.form.quote is not None
     if names and not is_stated and all(map(SINGLE_QUOTED.fullmatch, names)):
@@ -66,7 +71,7 @@ def quoted_names(check: Check) -> Iterator[Finding]:
 
 
 def unnamed_columns(check: Check) -> Iterator[Finding]:
-    """Yield the columns of which the line of names gives none."""
+    """Yield a finding about columns that have no name in the line of names."""
     names = _new_names(check)
     if not names:
         return
@@ -78,14 +83,14 @@ def unnamed_columns(check: Check) -> Iterator[Finding]:
 
 
 def renamed_columns(check: Check) -> Iterator[Finding]:
-    """Yield the columns that are called otherwise than in the file, as another name differs in case alone."""
+    """Yield a finding about columns that were renamed, as another name differs only in case."""
     for name, original in check.renamed.items():
         text = f"The file calls it {original!r}, and another column the same in whatever case: rename one of them there"
         yield Finding(Severity.LOOK, "columns with another name", text, name)
 
 
 def broken_names(check: Check) -> Iterator[Finding]:
-    """Yield the names with line breaks or other characters that cannot be typed, if the file takes a statement."""
+    """Yield a finding about names with line breaks or other characters that cannot be typed."""
     if (check.form or FileFormat()).skip is None or "names" in check.faults:
         return
     taken = {column.name.lower() for column in check.columns}
@@ -103,13 +108,13 @@ def broken_names(check: Check) -> Iterator[Finding]:
 
 
 def _stated_names(check: Check, names: Mapping[int, str]) -> Proposal:
-    """Return the proposal of names by place, beside those that are stated."""
+    """Return the proposal of some names by position, in addition to the stated names."""
     stated = dict((check.form or FileFormat()).names or ())
     return Proposal("names", {str(place): name for place, name in sorted({**stated, **names}.items())})
 
 
 def _new_names(check: Check) -> dict[int, str]:
-    """Return the names that are proposed for columns without one, by place."""
+    """Return the proposed names of columns that have none, by position."""
     if any(odd.kind == "groups" for odd in check.odd_rows) or "names" in check.faults:
         return {}
     taken = {column.name.lower() for column in check.columns if column.name not in check.unnamed.values()}
@@ -117,22 +122,28 @@ def _new_names(check: Check) -> dict[int, str]:
 
 
 def odd_rows(check: Check) -> Iterator[Finding]:
-    """Yield the rows that look like no records: they are counted, or keep questions from being answered."""
+    """Yield a finding for each kind of odd rows, which do not look like records.
+
+    They are counted, or block all answers.
+    """
     for odd in check.odd_rows:
         title, words = _KINDS[odd.kind]
-        verb = words if odd.rows > 1 or odd.kind == "groups" else singular(words)
+        verb = words if odd.rows > 1 or odd.kind == "groups" else words_for_one_row(words)
         severity, effect = Severity.LOOK, ", and every row is counted"
         if _is_blocking(check, odd):
             severity, effect = Severity.BLOCKS, f", and keep{'s' * (odd.rows == 1)} questions from being answered"
         such = quoted_examples(odd.texts, EXAMPLES) if odd.texts else ""
         text = f"{number_of('row', odd.rows)} {verb}{effect}{such}"
-        statements, is_doubtful = tuple(_proposals(check, odd)), odd.kind == "named"  # a record may have that word
+        statements, is_doubtful = (
+            tuple(_odd_rows_proposals(check, odd)),
+            odd.kind == "named",
+        )  # a record may have that word
         proposals, choices = ((), statements) if is_doubtful else (statements, ())
         yield Finding(severity, title, text, None, odd.rows, odd.lines, proposals, choices)
 
 
 def rows_by_rule(check: Check) -> Iterator[Finding]:
-    """Yield how many rows each stated rule leaves out or fills up."""
+    """Yield a finding with the number of rows that each stated rule leaves out or fills up."""
     for rows in check.rows_by_rule:
         rule, verb, title = rows.kind, "leaves out", LEFT_OUT
         if rows.kind == PADDED:
@@ -144,7 +155,7 @@ def rows_by_rule(check: Check) -> Iterator[Finding]:
 
 
 def _is_blocking(check: Check, odd: OddRows) -> bool:
-    """Return True if questions are refused for cells of odd rows, and no longer once these are left out."""
+    """Return True if questions are refused because of cells of odd rows, and would be answered without these rows."""
     if odd.kind == "groups" and check.faults:
         return True
     for column in check.columns:
@@ -157,7 +168,7 @@ def _is_blocking(check: Check, odd: OddRows) -> bool:
 
 
 def names_like_values(check: Check) -> Iterator[Finding]:
-    """Yield that the line of names looks like a record.
+    """Yield a finding if the line of names looks like a record.
 
     Nothing is proposed if the owner names the unit as that line does, as the unit would then be no column.
     """
@@ -175,19 +186,19 @@ def names_like_values(check: Check) -> Iterator[Finding]:
 _SINGULAR = {"are": "is", "have": "has"}
 
 
-def singular(words: str) -> str:
+def words_for_one_row(words: str) -> str:
     """Return words about rows as words about one row."""
     verb, _, others = words.partition(" ")
     return f"{_SINGULAR.get(verb, verb + 's')} {others.replace('totals or notes', 'a total or a note')}"
 
 
-def _value(check: Check, part: str) -> object:
-    """Return a part of the form of a file in the words of a configuration."""
+def _configured_value(check: Check, part: str) -> object:
+    """Return the value of a part of the file's layout, as a configuration states it."""
     return (check.form or FileFormat()).parts[part]
 
 
-def _proposals(check: Check, odd: OddRows) -> Iterator[Proposal]:
-    """Yield the statements by which odd rows are left out."""
+def _odd_rows_proposals(check: Check, odd: OddRows) -> Iterator[Proposal]:
+    """Yield the proposals that leave out odd rows."""
     form = check.form or FileFormat()
     match odd.kind:
         case "groups":
@@ -211,7 +222,7 @@ def _proposals(check: Check, odd: OddRows) -> Iterator[Proposal]:
 
 
 def _dropped_texts(check: Check, odd: OddRows) -> dict[str, list[str]]:
-    """Return the texts of rows to be left out, by column as it is called once all proposals are accepted."""
+    """Return the texts of rows to leave out, by the name of the column once all proposals are accepted."""
     renamed = {check.unnamed[place]: name for place, name in _new_names(check).items()}
     dropped: dict[str, list[str]] = {}
     for name, texts in [*((check.form and check.form.drop_rows_where) or ()), *odd.wholes.items()]:

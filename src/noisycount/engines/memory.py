@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.engines.check import Check, ColumnCheck
-from noisycount.engines.interface import TypedSource, missing_units
+from noisycount.engines.interface import TypedSource, missing_units_error
 from noisycount.engines.truth import Record, kept_groups, sortable, truth, unit_text, with_person_values
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
@@ -47,7 +47,7 @@ def cell_counts(records: Sequence[Record], column: str | None, question: CellQue
     if question.has_other:
         cells[None] = len(cells)
     groups_of: dict[Unit, set[Keys | None]] = defaultdict(set)
-    for unit, keys in _groups(records, column, question.keys.parts, question.where):
+    for unit, keys in _unit_groups(records, column, question.keys.parts, question.where):
         group = keys if keys in cells else None
         if group in cells:
             groups_of[unit].add(group)
@@ -63,7 +63,7 @@ def cell_counts(records: Sequence[Record], column: str | None, question: CellQue
 def key_counts(records: Sequence[Record], column: str | None, question: KeyQuestion) -> Iterator[KeyCounts]:
     """Yield the groups that have units, and their counts; see `Source.count_keys`."""
     groups_of: dict[Unit, set[Keys]] = defaultdict(set)
-    for unit, keys in _groups(records, column, question.parts, question.where):
+    for unit, keys in _unit_groups(records, column, question.parts, question.where):
         if not any(map(_is_outside, question.parts, keys)):
             groups_of[unit].add(keys)
     units: Mapping[Keys, set[Hashable]] = defaultdict(set)
@@ -81,7 +81,7 @@ def _is_outside(part: GroupBy, key: Key) -> bool:
     return key == OUTSIDE and not isinstance(part, EachValue)
 
 
-def _groups(
+def _unit_groups(
     records: Sequence[Record], column: str | None, parts: Sequence[GroupBy], where: Predicate | None
 ) -> Iterator[tuple[Unit, Keys]]:
     """Yield the unit of each matching record, and the keys of its group."""
@@ -143,7 +143,7 @@ class MemorySource(TypedSource):
             for number, record in enumerate(records)
         ]
         if unit is not None and any(record[unit] is None for record in self._records):
-            raise missing_units(unit)
+            raise missing_units_error(unit)
         self.version = sha256(repr(self._records).encode(errors="surrogatepass")).hexdigest()
 
     @property

@@ -1,6 +1,6 @@
-"""Numbers and days that texts spell, as expressions of portable SQL that are never an error: see `query.readings`.
+"""Numbers and days that texts state, as expressions of portable SQL that never fail: see `query.readings`.
 
-No engine's own cast decides which texts are numbers or days: it sees only texts that have one reading everywhere.
+An engine casts only texts that every engine reads in the same way; other texts are missing values.
 """
 
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ _LEAP = tuple(f"{number:02}" for number in range(4, 100, 4))  # years, and centu
 
 
 def parsed_value(text: Expression, kind: Kind, dialect: Dialect) -> Expression:
-    """Return the number or the day that a text spells, missing where it spells none."""
+    """Return the number or the day that a text states; missing if it states none."""
     text = dialect.trimmed(dialect.translated(text, BLANKS, " " * len(BLANKS)))
     if kind is Kind.DATE:
         day = dialect.part_of(text, 1, len("2026-01-31"))
@@ -35,22 +35,22 @@ def parsed_value(text: Expression, kind: Kind, dialect: Dialect) -> Expression:
 def _is_number(text: Expression, dialect: Dialect) -> Expression:
     shape = dialect.translated(text, "123456789-E", "000000000+e")
     is_short = sa.not_(dialect.is_like(shape, _LONG_EXPONENT))
-    return sa.and_(_without_runs(shape, MOST_DIGITS, dialect).in_(_own_texts(_NUMBERS, dialect)), is_short)
+    return sa.and_(_without_runs(shape, MOST_DIGITS, dialect).in_(_constant_texts(_NUMBERS, dialect)), is_short)
 
 
 def _is_day(text: Expression, dialect: Dialect) -> Expression:
-    """Return the condition that a text begins with a day of the calendar, and at most a time of day follows."""
+    """Return the condition that a text is a day of the calendar, with or without a time of day."""
     shape = dialect.translated(text, "123456789", "000000000")
     start = dialect.part_of(shape, 1, len("2026-01-31 "))
     century, year, month, day = (dialect.part_of(text, *place) for place in ((1, 2), (3, 2), (6, 2), (9, 2)))
     month_and_day = dialect.part_of(text, 6, 5)
 
     def within(part: Expression, *ends: str) -> Expression:
-        low, high = _own_texts(ends, dialect)
+        low, high = _constant_texts(ends, dialect)
         return sa.and_(part >= low, part <= high)
 
     def is_one_of(part: Expression, *texts: str) -> Expression:
-        return part.in_(_own_texts(texts, dialect))
+        return part.in_(_constant_texts(texts, dialect))
 
     is_leap = sa.or_(is_one_of(year, *_LEAP), sa.and_(is_one_of(year, "00"), is_one_of(century, *_LEAP)))
     return sa.and_(
@@ -65,13 +65,13 @@ def _is_day(text: Expression, dialect: Dialect) -> Expression:
 
 
 def _without_runs(shape: Expression, longest: int, dialect: Dialect) -> Expression:
-    """Return a shape with one 0 for each run of as many as the longest, and with more for each longer run."""
-    pair, one = _own_texts(("00", "0"), dialect)
+    """Return a shape in which each run of at most `longest` zeros is one 0; a longer run stays more than one."""
+    pair, one = _constant_texts(("00", "0"), dialect)
     for _ in range(ceil(log2(longest))):
         shape = sa.func.replace(shape, pair, one, type_=dialect.text_type)
     return shape
 
 
-def _own_texts(texts: Iterable[str], dialect: Dialect) -> list[Expression]:
-    """Return texts of ours, which are no values of a question, as parts of the statement."""
+def _constant_texts(texts: Iterable[str], dialect: Dialect) -> list[Expression]:
+    """Return constant texts as parts of the statement's text, not as bound values."""
     return [sa.literal_column(f"'{text}'", dialect.text_type) for text in texts]

@@ -58,7 +58,7 @@ def with_person_values(
     if not values or records.person is None:
         return records
     rows = [*dict.fromkeys(each for column in asked if value_of(column) is None for each in column.stored_columns)]
-    return _beside_rows(records, values, rows) if rows else _by_person(records, values)
+    return _rows_with_person_values(records, values, rows) if rows else _one_row_a_person(records, values)
 
 
 def with_extremes(predicate: Predicate) -> Predicate:
@@ -109,7 +109,7 @@ def _extreme_comparison(value: PersonValue) -> Predicate | None:
     return And((Not(Missing(extreme)), Not(Missing(bound)), Comparison(extreme, operator, bound)))
 
 
-def _by_person(
+def _one_row_a_person(
     records: StatementRecords, values: Sequence[PersonValue], tables: Collection[str] = ()
 ) -> StatementRecords:
     """Return one record a person, with values of the person.
@@ -120,7 +120,7 @@ def _by_person(
         tables: The only tables whose rows are read; empty: all rows are read.
     """
     definitions = [value.definition for value in values]
-    inner = [*dict.fromkeys(each for value in definitions for each in value.inner)]
+    inner = [*dict.fromkeys(each for value in definitions for each in value.inner_values)]
     is_read = _rows_of_tables(records, tables)
     if inner:
         columns: dict[Column, None] = {}
@@ -128,15 +128,15 @@ def _by_person(
             columns |= dict.fromkeys(each for column in filter(None, [value.column]) for each in column.stored_columns)
             for operand in operands(value.where):
                 columns |= {} if value_of(operand) else dict.fromkeys(operand.stored_columns)
-        records, is_read = _beside_rows(records, inner, [*columns], tables), []
-    person = _person(records)
-    selected = [_aggregate(value, records).label(_name(number)) for number, value in enumerate(values)]
+        records, is_read = _rows_with_person_values(records, inner, [*columns], tables), []
+    person = _person_of_query(records)
+    selected = [_aggregate(value, records).label(_value_name(number)) for number, value in enumerate(values)]
     rows = sa.select(person.value.label("u"), *selected).select_from(records.table).where(*is_read)
-    persons = _records_of(rows.group_by(person.value).cte(), records, values, ())
+    persons = _records_of_query(rows.group_by(person.value).cte(), records, values, ())
     return replace(persons, is_one_row_a_person=True)
 
 
-def _beside_rows(
+def _rows_with_person_values(
     records: StatementRecords, values: Sequence[PersonValue], columns: Sequence[Column], tables: Collection[str] = ()
 ) -> StatementRecords:
     """Return rows with some of their columns, and with values of their person.
@@ -150,22 +150,25 @@ def _beside_rows(
     """
     of_values = [*dict.fromkeys(value.table or "" for value in values)]
     of_values = [] if "" in of_values else of_values
-    persons = _by_person(records, values, of_values).table
+    persons = _one_row_a_person(records, values, of_values).table
     of_rows = {column.table or column.name for column in columns}
     replaced = [] if tables else [table for table in of_values if table not in of_rows]
     is_read = [*_rows_of_tables(records, tables), *map(sa.not_, _rows_of_tables(records, replaced))]
-    person = _person(records)
+    person = _person_of_query(records)
     stored = [records.value(column.stored).label(f"c{number}") for number, column in enumerate(columns)]
     branches = [sa.select(person.value.label("u"), *stored).select_from(records.table).where(*is_read)]
     if replaced:
-        cells = [_without_row(column, records.dialect).label(f"c{number}") for number, column in enumerate(columns)]
+        cells = [
+            _value_without_rows(column, records.dialect).label(f"c{number}") for number, column in enumerate(columns)
+        ]
         branches.append(sa.select(persons.c.u, *cells))
     rows = (branches[0] if len(branches) == 1 else sa.union_all(*branches)).subquery()
     joined = sa.select(
-        *rows.c, *(_of_everybody(value, persons.c[_name(n)]).label(_name(n)) for n, value in enumerate(values))
+        *rows.c,
+        *(_default_if_no_row(value, persons.c[_value_name(n)]).label(_value_name(n)) for n, value in enumerate(values)),
     )
     joined = joined.select_from(rows.outerjoin(persons, rows.c.u == persons.c.u))
-    return _records_of(joined.subquery(), records, values, columns)
+    return _records_of_query(joined.subquery(), records, values, columns)
 
 
 def _rows_of_tables(records: StatementRecords, tables: Iterable[str]) -> list[Expression]:
@@ -174,33 +177,33 @@ def _rows_of_tables(records: StatementRecords, tables: Iterable[str]) -> list[Ex
     return [sa.or_(*conditions)] if conditions else []
 
 
-def _without_row(column: Column, dialect: Dialect) -> Expression:
+def _value_without_rows(column: Column, dialect: Dialect) -> Expression:
     """Return the value of a column in the row of a person without rows: a missing value, or the flag of no table."""
     if column.table is None:
         return whole(1) == whole(0) if dialect.has_booleans else NOTHING
     return sa.cast(sa.null(), dialect.text_type if column.stored.kind is Kind.TEXT else type_of(column.stored.kind))
 
 
-def _of_everybody(value: PersonValue, found: Expression) -> Expression:
-    """Return a value of a person, also if it is missing because no row of the person was read."""
+def _default_if_no_row(value: PersonValue, found: Expression) -> Expression:
+    """Return a value of a person; its value without rows if no row of the person was read."""
     default = {Function.ANY: NOTHING, Function.EVERY: ONE, Function.COUNT: whole(0)}.get(value.function)
     return found if default is None else sa.func.coalesce(found, default)
 
 
-def _records_of(
+def _records_of_query(
     table: sa.FromClause, records: StatementRecords, values: Sequence[PersonValue], columns: Sequence[Column]
 ) -> StatementRecords:
     """Return the records of a query that has the person, values of the person, and columns of the rows."""
     shown: dict[Column, Expression] = {column.stored: table.c[f"c{number}"] for number, column in enumerate(columns)}
     for number, value in enumerate(values):
-        found: Expression = table.c[_name(number)]
+        found: Expression = table.c[_value_name(number)]
         if value.function is Function.TOTAL:
             found = _within_64_bits(found)
             found = found if value.kind is Kind.INTEGER else records.dialect.double(found) / _real(MILLIONTHS)
         elif value.kind is Kind.BOOLEAN and records.dialect.has_booleans:
             found = found == ONE
         shown[value] = found
-    person = Person(table.c.u, _person(records).kind, _person(records).is_required)
+    person = Person(table.c.u, _person_of_query(records).kind, _person_of_query(records).is_required)
     return StatementRecords(table, shown.__getitem__, person, records.dialect)
 
 
@@ -216,7 +219,7 @@ def _within_64_bits(total: Expression) -> Expression:
     return sa.cast(nearest, sa.BigInteger)
 
 
-def _in_millionths(number: Expression) -> Expression:
+def _rounded_to_millionths(number: Expression) -> Expression:
     """Return a real as the nearest whole number of millionths. NaN is missing; no value can fail."""
     bounded = sa.case(
         (number >= _real(LARGEST_REAL), _real(LARGEST_REAL)),
@@ -234,26 +237,26 @@ def _real(number: int) -> Expression:
     return sa.cast(sa.literal_column(str(number), sa.BigInteger), sa.Double)
 
 
-def _person(records: StatementRecords) -> Person:
+def _person_of_query(records: StatementRecords) -> Person:
     if records.person is None:
         raise AssertionError("values of a person need records that name persons")
     return records.person
 
 
-def _name(number: int) -> str:
+def _value_name(number: int) -> str:
     return f"p{number}"
 
 
-def _rows(value: PersonValue, records: StatementRecords) -> Expression | None:
+def _row_condition(value: PersonValue, records: StatementRecords) -> Expression | None:
     """Return the condition of the rows from which a value is computed; None for every row."""
     if value.where == EVERY_ROW:
         return None
     return records.dialect.is_set(records.dialect.flag(records.condition(value.where)))
 
 
-def _of_rows(value: PersonValue, records: StatementRecords, found: Expression) -> Expression:
+def _in_selected_rows(value: PersonValue, records: StatementRecords, found: Expression) -> Expression:
     """Return an expression in the rows from which a value is computed; it is missing in all other rows."""
-    condition = _rows(value, records)
+    condition = _row_condition(value, records)
     return found if condition is None else sa.case((condition, found))
 
 
@@ -265,8 +268,8 @@ def _column_value(value: PersonValue, records: StatementRecords) -> Expression:
     if value.column.kind is Kind.BOOLEAN:
         found = sa.case((records.condition(Flag(value.column)), ONE), (found.is_not(None), NOTHING))
     if value.function is Function.TOTAL and value.column.kind is Kind.REAL:
-        found = _in_millionths(found)
-    return _of_rows(value, records, found)
+        found = _rounded_to_millionths(found)
+    return _in_selected_rows(value, records, found)
 
 
 def _aggregate(value: PersonValue, records: StatementRecords) -> Any:  # noqa: ANN401 - an aggregate function of SQLAlchemy
@@ -274,11 +277,11 @@ def _aggregate(value: PersonValue, records: StatementRecords) -> Any:  # noqa: A
     value = value.definition
     match value.function:
         case Function.ANY | Function.EVERY:
-            condition = _rows(value, records)
+            condition = _row_condition(value, records)
             is_true: Expression = ONE if condition is None else sa.case((condition, ONE), else_=NOTHING)
             return sa.func.max(is_true) if value.function is Function.ANY else sa.func.min(is_true)
         case Function.COUNT if value.column is None:
-            return sa.func.count(_of_rows(value, records, ONE))
+            return sa.func.count(_in_selected_rows(value, records, ONE))
         case Function.COUNT:
             return sa.func.count(sa.distinct(_column_value(value, records)))
         case Function.TOTAL:

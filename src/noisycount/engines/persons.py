@@ -1,4 +1,4 @@
-"""Facts about persons for their owner: the rows of each, and ids that may be those of one person or of none."""
+"""Facts about persons for their owner: their numbers of rows, ids that may be of the same person, and missing ids."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -60,7 +60,7 @@ def names_persons(column: str) -> bool:
 
 @frozen
 class SpoiltIds(Shown):
-    """Ids that a program wrote otherwise than they were."""
+    """Ids that a program changed when it wrote them, such as rounded numbers."""
 
     ids: int  # how many there are
     rows: int  # how many rows have one
@@ -106,7 +106,7 @@ def persons_of(columns: Sequence[Column], person: Person, records: StatementReco
     if person.kind is not Kind.INTEGER:
         several, largest, *facts = rows_of(_facts_statement(spelled, person, records.dialect))[0]
     words, rounded, dates, marked = _some_ids(facts)
-    missing, placeholders = _ids_of_nobody(rows_of(_words_statement(spelled, records)) if words else (), median)
+    missing, placeholders = _missing_ids(rows_of(_words_statement(spelled, records)) if words else (), median)
     groups: list[tuple[ColumnFormat, Sequence[Any] | None]] = []
     if person.kind is Kind.TEXT:
         groups += [(ONE_SPELLING, (several, largest))] * bool(several)
@@ -129,11 +129,11 @@ def persons_of(columns: Sequence[Column], person: Person, records: StatementReco
     )
 
 
-def _ids_of_nobody(rows: Iterable[Sequence[Any]], median: float) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the ids that are words for a missing value, and those that are numbers in place of one.
+def _missing_ids(rows: Iterable[Sequence[Any]], median: float) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the ids that are words for a missing id, and the ids that are numbers in place of a missing id.
 
-    A number is one if it has many more rows than the median of persons, or if no number next to it is an id, as in a
-    sequence of ids.
+    A number stands for a missing id if it has many more rows than the median of persons, or if no number next to it is
+    an id.
 
     Args:
         rows: Ids, each with the number of its rows.
@@ -163,12 +163,12 @@ def _ids_with_several_spellings(
 
     Args:
         keyed: The ids, each with the key of its group.
-        others: Ids that are nobody's.
+        others: Missing ids, which are not examined.
         rows_of: Asks the engine.
         widest: The form by which ids may be one.
         numbers: The number of ids that may have several spellings, and of the spellings of one at most; None: unknown.
     """
-    groups = _groups(keyed, drops_marks=widest.drop_marks)
+    groups = _keys_of_several_ids(keyed, drops_marks=widest.drop_marks)
     texts, largest = numbers or rows_of(_number_statement(groups))[0]
     ids = [str(row[0]) for row in rows_of(_spellings_statement(groups, keyed))] if texts else []
     spellings = spellings_of((id_ for id_ in ids if id_ not in others), widest)
@@ -178,20 +178,23 @@ def _ids_with_several_spellings(
 
 
 def _some_ids(facts: Sequence[Any]) -> Iterator[SpoiltIds | None]:
-    """Yield some ids from each four facts: their number, that of their rows, and the first and last of them."""
+    """Yield some ids for every four facts: the number of ids, the number of their rows, the first id and the last."""
     for ids, rows, *ends in zip(*[iter(facts)] * 4, strict=True):
         yield SpoiltIds(int(ids), int(rows), tuple(dict.fromkeys(map(str, ends)))) if ids else None
 
 
 def _is_partial(sizes: Sequence[tuple[int, ...]], place: int) -> bool:
-    """Return True if nearly all persons with several rows and a value in a column have it in some rows alone."""
+    """Return True if a column has values in only some rows of nearly all persons with several rows and a value."""
     several = [row for row in sizes if row[0] > 1]
     some, alone = (sum(row[at] for row in several) for at in (place, place + 1))
     return some > 0 and alone >= _NEARLY_ALL * some
 
 
 def _median(sizes: Sequence[tuple[int, ...]]) -> float:
-    """Return the median of the rows of a person; sizes are rows of a size, then how many persons have it."""
+    """Return the median number of rows of a person.
+
+    Each of `sizes` is a number of rows and the number of persons with it.
+    """
     ends = list(accumulate(row[1] for row in sizes))
     middle = ((ends[-1] - 1) // 2, ends[-1] // 2)
     low, high = (next(row[0] for row, end in zip(sizes, ends, strict=True) if place < end) for place in middle)
@@ -199,9 +202,9 @@ def _median(sizes: Sequence[tuple[int, ...]]) -> float:
 
 
 def _rows_statement(columns: Sequence[Column], person: Expression, records: StatementRecords) -> sa.Select[Any]:
-    """Return the statement of how many persons have so many rows.
+    """Return the statement that counts the persons for each number of rows.
 
-    Of each column it then has how many of these persons have a value, and how many have it in some rows alone.
+    For each column, it also counts the persons who have a value, and the persons who have one in only some rows.
     """
     dialect = records.dialect
     given = [sa.func.count(records.value(column)).label(f"c{n}") for n, column in enumerate(columns)]
@@ -217,13 +220,13 @@ def _rows_statement(columns: Sequence[Column], person: Expression, records: Stat
 
 
 def _together_statement(pairs: Sequence[tuple[Column, Column]], records: StatementRecords) -> sa.Select[Any]:
-    """Return the statement of how many rows have both values of each pair of columns."""
+    """Return the statement that counts, for each pair of columns, the rows with values in both."""
     both = (sa.and_(*(records.value(column).is_not(None) for column in pair)) for pair in pairs)
     return records.read(sa.select(*map(records.dialect.number_where, both)), [])
 
 
 def _ids_with_row_numbers(person: Person, records: StatementRecords) -> sa.Subquery:
-    """Return the ids, each with the number of its rows, and with what it has in common with other spellings of it."""
+    """Return the ids, each with the number of its rows and its normal form, which all of its spellings share."""
     columns: list[Any] = [person.value.label("id"), sa.func.count().label("rows")]
     rows = records.read(sa.select(*columns), []).where(person.value.is_not(None))
     ids = rows.group_by(person.value).subquery("ids")
@@ -234,16 +237,17 @@ def _ids_with_row_numbers(person: Person, records: StatementRecords) -> sa.Subqu
 
 
 def _words_statement(spelled: sa.Subquery, records: StatementRecords) -> sa.Select[Any]:
-    """Return the statement of the ids that may be words or numbers for a missing value, or next to such a number."""
+    """Return the statement that lists ids that may be words or numbers for a missing id, or next to such a number."""
     is_word = spelled.c.spelling.in_(_word_literals(records.dialect))
     return sa.select(spelled.c.id, spelled.c.rows).where(is_word)
 
 
 def _facts_statement(spelled: sa.Subquery, person: Person, dialect: Dialect) -> sa.Select[Any]:
-    """Return the statement of how many ids may have several spellings, and of the most spellings of one.
+    """Return the statement that counts the ids with several spellings, and the spellings of the id that has most.
 
-    Of ids that may be nobody's, that lost digits, that became dates, and that have marks it then has the number, the
-    number of their rows, and the first and last of them. All is computed at once, as grouping takes most of the time.
+    For ids that may be missing, that lost digits, that became dates, and that have marks, it also returns the number of
+    ids, the number of their rows, and the first and last id. One statement computes all, as grouping takes most of the
+    time.
     """
     ends = sa.func.min(spelled.c.id).label("first"), sa.func.max(spelled.c.id).label("last")
     columns: list[Any] = [sa.func.count().label("ids"), sa.func.sum(spelled.c.rows).label("rows"), *ends]
@@ -264,7 +268,7 @@ def _facts_statement(spelled: sa.Subquery, person: Person, dialect: Dialect) -> 
 
 
 def _word_literals(dialect: Dialect) -> list[Expression]:
-    """Return the words and numbers for a missing id, and the numbers next to these."""
+    """Return the words and numbers that stand for a missing id, and the numbers next to them."""
     words = {*NO_ANSWERS, *_NEIGHBOURS, *chain.from_iterable(_NEIGHBOURS.values())}
     return [dialect.text_literal(word) for word in sorted(words) if word.isascii()]  # in any encoding
 
@@ -283,7 +287,7 @@ def _is_rounded(groups: sa.Subquery, person: Person, dialect: Dialect) -> Expres
 
 
 def _ids_by_common_form(spelled: sa.Subquery, dialect: Dialect, widest: ColumnFormat) -> sa.Subquery:
-    """Return the ids with what all spellings of one by the widest form have in common, and whether each has a mark.
+    """Return the ids, each with the normal form of its spellings by the widest form, and a flag of ids with a mark.
 
     Without marks, a zero at the beginning of a number looks like any other, so all of them are dropped here.
     """
@@ -295,8 +299,8 @@ def _ids_by_common_form(spelled: sa.Subquery, dialect: Dialect, widest: ColumnFo
     return sa.select(spelled.c.id, key.label("key"), flag.label("is_marked")).subquery("keyed")
 
 
-def _groups(keyed: sa.Subquery, *, drops_marks: bool) -> sa.Subquery:
-    """Return the keys of several ids, of which some have marks and some have none if marks are dropped."""
+def _keys_of_several_ids(keyed: sa.Subquery, *, drops_marks: bool) -> sa.Subquery:
+    """Return the keys that several ids share. If `drops_marks`, some of these ids must have marks, and some none."""
     columns: list[Any] = [keyed.c.key, sa.func.count().label("number")]
     is_several = sa.func.count() > whole(1)
     if drops_marks:

@@ -131,7 +131,7 @@ class ServerPlace:
         port = where.pop("port", self.port) or _PORTS.get(engine, "")
         named = self.user if engine == "postgresql" else ""
         database = where.pop("dbname", unquote(self.path.strip("/"))) or named
-        names = [self.table] if "/" in self.table else _names(self.table)
+        names = [self.table] if "/" in self.table else _split_name(self.table)
         schema = _SCHEMAS.get(engine)
         if len(names) == 1 and schema is not None:
             names.insert(0, schema)
@@ -162,7 +162,7 @@ class ServerPlace:
         return f"{self.url[:start]}{user}{rest}#{quote(self.table, safe='/.:')}"
 
 
-def _names(table: str) -> list[str]:
+def _split_name(table: str) -> list[str]:
     """Split the name of a table at its dots. A part with a dot stands in quotation marks."""
     return [quoted.replace('""', '"') or plain for quoted, plain in _NAME.findall(table)]
 
@@ -178,7 +178,7 @@ _LOGS = (".wal", "-wal", "-journal")  # endings of the log of DuckDB, and of tho
 
 
 def pending_logs(database: Path) -> tuple[Path, ...]:
-    """Return the logs beside a file that contain changes which are not in the file yet.
+    """Return the logs of a database file that contain changes not yet written to the file.
 
     DuckDB and SQLite write a log beside the file that a symbolic link leads to, never beside the link.
     """
@@ -236,7 +236,7 @@ def _raise_folder_error(error: OSError) -> None:
 
 
 def is_several(place: Path) -> bool:
-    """Return True if a path means several files: a folder, or a pattern that is no file itself.
+    """Return True if a path means several files: a folder, or a pattern that is not the name of a file.
 
     Example:
         >>> is_several(Path("data/*.parquet")), is_several(Path("data.parquet"))

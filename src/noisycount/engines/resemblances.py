@@ -1,4 +1,4 @@
-"""Texts that look like dates, times of day or numbers, and that no form reads; and numbers with signs around them."""
+"""Detection of texts that look like dates, times or numbers but that no form can read, and of numbers with signs."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -82,12 +82,12 @@ EPOCHS = {
 
 
 def first_cells(cells: Sequence[str]) -> Sequence[str]:
-    """Return the first cells, of which some fit each form that enough of all cells fit."""
+    """Return the first cells. A form that enough of all cells fit also fits some of these."""
     return cells[: len(cells) - int(ENOUGH * len(cells)) + 1]
 
 
 def looks_like_date(cell: str) -> bool:
-    """Return True if a text looks like a date or a time, in whatever form.
+    """Return True if a text looks like a date or a time in any form.
 
     Example:
         >>> [looks_like_date(text) for text in ("Jan 5", "2024-W07", "14/02", "2024-02-14 CET", "1.5", "room 12")]
@@ -97,7 +97,7 @@ def looks_like_date(cell: str) -> bool:
 
 
 def resemblance(values: Sequence[str]) -> Resemblance | None:
-    """Return what enough cells look like although no form reads them; None if nothing."""
+    """Return the kind that enough cells resemble although no form can read them; None if there is no such kind."""
     if sum(map(bool, map(_KEPT_TEXT.fullmatch, values))) >= ENOUGH * len(values):
         return replace(_FORMULAS, example=next(filter(_KEPT_TEXT.fullmatch, values)))
     if len([*filter(_DIGIT.search, values)]) < ENOUGH * len(values):
@@ -107,14 +107,16 @@ def resemblance(values: Sequence[str]) -> Resemblance | None:
         if not any(map(is_like, first_cells(cells))) or sum(map(bool, map(is_like, cells))) < ENOUGH * len(cells):
             continue
         odd = [
-            cell for cell, plain in zip(values, cells, strict=True) if is_like(plain) and _is_odd(likeness, cell, plain)
+            cell
+            for cell, plain in zip(values, cells, strict=True)
+            if is_like(plain) and _is_good_example(likeness, cell, plain)
         ]
         return replace(likeness, example=odd[0]) if odd else None
     return None
 
 
 def _with_plain_signs(cell: str) -> str:
-    """Return a short text with ASCII in place of signs that look alike, such as Arabic digits."""
+    """Return a short text in which signs such as Arabic digits are replaced by similar ASCII signs."""
     if cell.isascii():
         return cell
     return compatible_text(re.sub(f"(?<=[0-9])({_VULGAR})", r" \1", cell[: _LONGEST + 1]).translate(_ARABIC_MARKS))
@@ -132,12 +134,12 @@ def _is_fraction(cell: str) -> bool:
 
 
 def _is_number(cell: str) -> bool:
-    """Return True if a text looks like a number, in whatever form."""
+    """Return True if a text looks like a number in any form."""
     return _SIGNED.fullmatch(SignedNumber.read(cell).text) is not None or _is_fraction(cell)
 
 
 def _is_date(cell: str) -> bool:
-    """Return True if a text looks like a date, also without marks as some cells of a column may be."""
+    """Return True if a text looks like a date, with or without marks between its numbers."""
     return looks_like_date(cell) or _COMPACT.fullmatch(cell) is not None
 
 
@@ -154,8 +156,8 @@ _LIKENESSES: tuple[tuple[Resemblance, Callable[[str], object]], ...] = (
 )
 
 
-def _is_odd(likeness: Resemblance, cell: str, plain: str) -> bool:
-    """Return True if a cell is a good example of what is not read; no cell of times in their order is one."""
+def _is_good_example(likeness: Resemblance, cell: str, plain: str) -> bool:
+    """Return True if a cell is a good example of the texts that cannot be read. Times that sort correctly are not."""
     if likeness is _NUMBERS:
         return cell != plain or _LAKHS.search(cell) is not None or not (cell.replace(".", "")).isdigit()
     return not ORDERED_CLOCK.fullmatch(cell)
@@ -170,7 +172,7 @@ def may_have_signs(cell: str) -> bool:
 
 
 def may_be_open_ranges(cells: Iterable[str]) -> bool:
-    """Return True if whole numbers with a minus behind are so short that they may be grades, or ranges without an end.
+    """Return True if cells such as 5- are so short that they may be grades, or ranges without an end.
 
     Example:
         >>> may_be_open_ranges(["2-", "65-"]), may_be_open_ranges(["2-", "1.300-"])
@@ -195,7 +197,7 @@ class SignedNumber:
 
     @classmethod
     def read(cls, cell: str) -> Self:
-        """Return a text without signs, of which each may stand once around and within brackets."""
+        """Return a text without its signs. A sign may occur once outside and once inside brackets."""
         symbols: list[str] = []
         has_brackets = has_minus_behind = False
         for _ in range(2):  # around the brackets and within them

@@ -1,4 +1,4 @@
-"""Texts that may be several spellings of one text, and the rules of a column's form by which they are one."""
+"""Detection of texts that may be spellings of one text, and of the rules of a column's form that make them equal."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -32,16 +32,16 @@ class Spellings(Shown):
 
     @property
     def examples_text(self) -> str:
-        """The spellings of some of the texts in quotes, with the codes of accents that are characters of their own."""
+        """The spellings of some texts, in quotes. Accents that are separate characters are shown by their codes."""
         more = self.texts - len(self.examples)
         groups = "; ".join(" and ".join(map(_quoted_with_codes, group)) for group in self.examples)
         return f": {groups}{f', and {more:,} more' if more else ''}"
 
 
 def spellings_of(texts: Iterable[str], widest: ColumnFormat = ONE_SPELLING) -> Spellings | None:
-    """Return which texts have several spellings; None if each has one.
+    """Return the texts with several spellings; None if each text has one.
 
-    `widest`: the form with all rules by which texts may be one.
+    `widest` is the form with all rules that make spellings equal.
 
     Example:
         >>> spellings_of(["2", "2.0", "A7", "a7", "B1"]).parts
@@ -60,7 +60,7 @@ def spellings_of(texts: Iterable[str], widest: ColumnFormat = ONE_SPELLING) -> S
 
 
 def _quoted_with_codes(text: str) -> str:
-    """Return a text in quotes, with the codes of accents that stand alone and of signs that look alike."""
+    """Return a text in quotes, with codes in place of separate accents and of signs that look like others."""
     return "".join(
         each if each.isascii() or not (combining(each) or ord(each) in SIGNS) else f"\\u{ord(each):04x}"
         for each in quoted_cell(text)
@@ -70,7 +70,7 @@ def _quoted_with_codes(text: str) -> str:
 def _texts_with_several_spellings(texts: Iterable[str], form: ColumnFormat) -> list[list[str]]:
     """Return the spellings of each text that has several.
 
-    Without marks `1-12` and `11-2` are equal. So texts with marks are spellings only of one that has none.
+    Without marks, `1-12` and `11-2` are equal. So texts with marks count as spellings only of a text without marks.
     """
     groups: defaultdict[str, list[str]] = defaultdict(list)
     for text in sorted({*texts}):

@@ -1,4 +1,4 @@
-"""True numbers of several tables together, for their owner: persons of each table, and rows whose links lead nowhere.
+"""True numbers of several tables together, for their owner: the persons of each table, and the rows with broken links.
 
 `check_tables` counts persons with the predicates of the language. `link_statement` writes the statement about a link,
 which each engine runs.
@@ -116,15 +116,15 @@ def _check_link(tables: Sequence[TableFacts], table: TableFacts, link: Link, cou
 
 
 def link_statement(joins: Joins, table: TableFacts, link: Link) -> sa.Select[*tuple[Any, ...]]:
-    """Return the statement that counts the rows which a link joins, in the order of the fields of `LinkCheck`."""
+    """Return the statement that counts the rows of a link. Its columns have the order of the fields of `LinkCheck`."""
     if table.on is not None:
-        rows, own = joins.table_alone(joins.named(link.table))
+        rows, own = joins.table_alone(joins.table_named(link.table))
         _, explained = joins.table_alone(table)
         value, target = own[f"{link.table}.{link.column}"], explained[f"{table.name}.{link.key}"]
         person: Expression = target  # a look-up has no persons: each value leads to one explanation
     else:
         rows, own = joins.table_alone(table)
-        _, person, reached = joins.rows(joins.named(link.table))
+        _, person, reached = joins.rows(joins.table_named(link.table))
         value, target = own[f"{table.name}.{link.key}"], reached[f"{link.table}.{link.column}"]
     owners = (
         sa.select(target.label("k"), sa.func.count(sa.distinct(person)).label("persons"))

@@ -44,7 +44,7 @@ def columns_to_read(name: str, tables: Iterable[TableFacts]) -> list[str]:
 
 
 def traits_of(tables: Sequence[TableFacts]) -> dict[str, TableTraits]:
-    """Return what questions must know of each table, by its name."""
+    """Return the facts about each table that questions depend on, by its name."""
     traits = {table.name: TableTraits(table.rows, table.is_one_row_a_unit) for table in tables}
     return {
         table.name: replace(traits[table.name], is_one_row_a_unit=traits[table.rows].is_one_row_a_unit)

@@ -117,7 +117,7 @@ class Joins:
         if table.through is None:
             person: Expression = source.c.u
         else:
-            target, target_person, target_values = self.rows(self.named(table.through.table))
+            target, target_person, target_values = self.rows(self.table_named(table.through.table))
             # The target is read a second time: a CTE, which keeps its rows in memory, takes DuckDB half as long again.
             key = target_values[f"{table.through.table}.{table.through.column}"]
             links = sa.select(key.label("k"), target_person.label("u")).select_from(target).distinct().subquery("links")
@@ -131,7 +131,7 @@ class Joins:
                 values |= more
         return own, person, values
 
-    def named(self, name: str) -> TableFacts:
+    def table_named(self, name: str) -> TableFacts:
         """Return a table by its name."""
         return next(table for table in self.tables if table.name == name)
 

@@ -53,7 +53,7 @@ def kept_groups(groups: Iterable[Group], unit: str, max_groups: int | None, salt
 
 
 def salt_text(salt: str) -> str:
-    """Return the first part of the text of a group that is hashed."""
+    """Return the first part of the text that is hashed for a group."""
     return _hash(salt).hex()
 
 
@@ -70,12 +70,12 @@ def unit_text(value: object) -> str:
         case float():
             return "nan" if isnan(value) else f"{value + 0.0:.17g}"
         case _:
-            return _text(value)
+            return _value_text(value)
 
 
 def group_text(group: tuple[Key, ...] | None, salt: str) -> str:
-    """Return the first part of the text of a unit in a group that is hashed."""
-    parts = OTHER if group is None else "".join(map(_part, group))
+    """Return the first part of the text that is hashed for a unit in a group."""
+    parts = OTHER if group is None else "".join(map(_key_text, group))
     return _hash(salt_text(salt) + parts).hex()
 
 
@@ -84,12 +84,12 @@ def _rank(group: tuple[Key, ...] | None, unit: str, salt: str) -> int:
     return int.from_bytes(_hash(group_text(group, salt) + unit), "little")
 
 
-def _part(key: Key) -> str:
+def _key_text(key: Key) -> str:
     """Return the text of one of several keys, with its length."""
-    return "-" if key is None else f"{len(_text(key))}:{_text(key)}"
+    return "-" if key is None else f"{len(_value_text(key))}:{_value_text(key)}"
 
 
-def _text(value: object) -> str:
+def _value_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -101,7 +101,7 @@ Record = Mapping[str, object]
 
 
 def truth(predicate: tree.Predicate, record: Record) -> bool | None:
-    """Return whether the record matches, in three-valued logic: None is unknown."""
+    """Return True or False if the record matches or not, and None if this is unknown (three-valued logic)."""
     match predicate:
         case tree.Constant(value):
             return value
@@ -153,7 +153,7 @@ def _value(column: tree.Column, record: Record) -> Any:  # noqa: ANN401 - of the
     """Return the value of a column in a record, for a parsed column the value that its text spells."""
     if isinstance(column, Shifted):
         moment = _value(column.base, record)
-        return None if moment is None else column.moved(moment)
+        return None if moment is None else column.shift(moment)
     value: Any = record[column.name]
     return READERS[column.kind](value) if column.is_parsed and value is not None else value
 

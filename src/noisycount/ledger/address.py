@@ -71,9 +71,9 @@ class LedgerAddress:
         """Read an address from its text. Raise LedgerError, without a part of a password, if it is not an address."""
         url = _url(text)
         wait = str(url.query.get("timeout", _WAIT))
-        if _names_a_file(url):
+        if _is_file_url(url):
             return cls(url, f"ledger {url.database!r}", wait)
-        if _names_a_database(url):
+        if _is_database_url(url):
             host = url.host or url.query.get("host") or "localhost"
             return cls(url, f"ledger {f'{host}/{url.database}'!r}", wait)
         if "@" in f"{url.host}{url.database}":
@@ -164,7 +164,7 @@ def _url(text: object) -> URL:
 
 
 def _harmless_part(text: object) -> str:
-    """Return the part of a refused address that an error may show: nothing that could belong to a password."""
+    """Return a part of a refused address that an error may show, because it cannot belong to a password."""
     if not isinstance(text, str):
         return f"a {type(text).__name__}"
     scheme = _SCHEME.match(text)
@@ -173,7 +173,7 @@ def _harmless_part(text: object) -> str:
     return repr(text) if _PLAIN_FILE.fullmatch(text) else _HIDDEN
 
 
-def _names_a_file(url: URL) -> bool:
+def _is_file_url(url: URL) -> bool:
     """Return True if an address names a SQLite file on disk, with known options only."""
     database = url.database or ":memory:"
     return (
@@ -187,7 +187,7 @@ def _names_a_file(url: URL) -> bool:
     )
 
 
-def _names_a_database(url: URL) -> bool:
+def _is_database_url(url: URL) -> bool:
     """Return True if an address names a PostgreSQL database, with known options only."""
     return (
         url.drivername in _POSTGRESQL_DRIVERS
@@ -216,7 +216,7 @@ _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 
 
 def make_file(address: LedgerAddress, file: Path, *, create: bool, known_head: Head | None = None) -> None:
-    """Make the file of a ledger if it is missing and the address is allows_new_ledger.
+    """Make the file of a ledger if it is missing and the address allows a new ledger.
 
     The file is written as a draft under another name, and gets its own name when it is complete. So an empty file is
     never a new ledger, but one that lost its rows.
@@ -226,7 +226,7 @@ def make_file(address: LedgerAddress, file: Path, *, create: bool, known_head: H
             unreadable, or its folder is missing.
     """
     with as_ledger_errors(address.place):
-        is_there = _is_there(address, file)
+        is_there = _require_usable_file(address, file)
         if create and address.allows_new_ledger:
             _remove_abandoned_drafts(file)
         if is_there or not address.allows_new_ledger:
@@ -238,13 +238,13 @@ def make_file(address: LedgerAddress, file: Path, *, create: bool, known_head: H
     try:
         with as_ledger_errors(address.place):
             _make_draft(address, draft)
-            _publish(draft, file)
+            _publish_draft(draft, file)
     finally:
         with suppress(OSError):
             draft.unlink(missing_ok=True)
 
 
-def _is_there(address: LedgerAddress, file: Path) -> bool:
+def _require_usable_file(address: LedgerAddress, file: Path) -> bool:
     """Return True if the file exists. Raise LedgerError if it is empty or unreadable, or if its folder is missing."""
     folder, state = stat_or_none(file.parent), stat_or_none(file)
     if folder is None or not stat.S_ISDIR(folder.st_mode):
@@ -292,7 +292,7 @@ def _make_draft(address: LedgerAddress, draft: Path) -> None:
         engine.dispose()
 
 
-def _publish(draft: Path, file: Path) -> None:
+def _publish_draft(draft: Path, file: Path) -> None:
     """Give a draft the name of the ledger, unless another process has made that file first."""
     with suppress(FileExistsError):
         try:
@@ -300,7 +300,7 @@ def _publish(draft: Path, file: Path) -> None:
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise
-            _copy(draft, file)
+            _copy_draft(draft, file)
     if hasattr(os, "O_DIRECTORY"):
         folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -309,7 +309,7 @@ def _publish(draft: Path, file: Path) -> None:
             os.close(folder)
 
 
-def _copy(draft: Path, file: Path) -> None:
+def _copy_draft(draft: Path, file: Path) -> None:
     """Copy a draft to the name of the ledger, for file systems without hard links."""
     with open(file, "xb", opener=partial(os.open, mode=_OWNER_ALONE)) as copy:
         copy.write(draft.read_bytes())

@@ -122,7 +122,7 @@ class Loss(Shown):
 
     @classmethod
     def _of_exact(cls, epsilon: Fraction | None, rho: Fraction, delta: Fraction) -> Self:
-        """Return the loss of some sums without checks: they must be rationals of Python integers already."""
+        """Return the loss with given sums, without checking them. They must be rationals of Python integers already."""
         loss = object.__new__(cls)
         object.__setattr__(loss, "epsilon", epsilon)
         object.__setattr__(loss, "rho", rho)
@@ -165,7 +165,7 @@ class Budget(Shown, ABC):
 
     @property
     def is_a_sum(self) -> bool:
-        """True if the remaining budget is the budget minus the spent ε."""
+        """True if the budget is a sum of ε, so that the remaining budget is the budget minus the spent ε."""
         return False
 
     @property
@@ -183,7 +183,7 @@ class Budget(Shown, ABC):
 
     @abstractmethod
     def obstacle(self, price: Loss, whose: str) -> str | None:
-        """Return why this kind of budget never pays for an answer of some loss, with the remedy; None if it may pay.
+        """Return why this kind of budget never pays for an answer of a loss, with the remedy; None if it may pay.
 
         `whose` names the owner of the budget in the text.
         """
@@ -224,7 +224,7 @@ class PureBudget(Budget):
 
     @property
     def whole(self) -> Loss:
-        """Privacy loss of an ε of this budget."""
+        """Privacy loss of the whole ε of this budget."""
         return Loss.from_epsilon(self.epsilon)
 
     @property
@@ -237,13 +237,13 @@ class PureBudget(Budget):
         return total.epsilon is not None and total.epsilon <= self.epsilon and not total.delta
 
     def obstacle(self, price: Loss, whose: str) -> str | None:
-        """Return why a budget in ε never pays for Gaussian noise or hidden keys; None for other prices."""
+        """Return the reason why a budget in ε never pays for Gaussian noise or hidden keys; None for other prices."""
         if price.epsilon is None:
             return (
                 "a budget in ε alone pays for no Gaussian noise: give"
                 f" {whose} a budget with a rho, or with epsilon and delta"
             )
-        return no_hidden_keys("ε alone", whose) if price.delta else None
+        return hidden_keys_obstacle("ε alone", whose) if price.delta else None
 
     def left(self, spent: Loss) -> Fraction:
         """Return the largest ε of one more answer: the budget minus the spent ε; 0 if none is affordable."""
@@ -284,7 +284,7 @@ class ConcentratedBudget(Budget):
 
     @property
     def whole(self) -> Loss:
-        """Privacy loss of the ρ of this budget; it has no ε."""
+        """Privacy loss of the whole ρ of this budget; it has no ε."""
         return Loss.concentrated(self.rho)
 
     def admits(self, total: Loss) -> bool:
@@ -296,12 +296,12 @@ class ConcentratedBudget(Budget):
         return Loss.concentrated(loss.rho, loss.delta) if loss else loss
 
     def obstacle(self, price: Loss, whose: str) -> str | None:
-        """Return why a budget in ρ never pays for hidden keys; None for other prices."""
-        return no_hidden_keys("ρ", whose) if price.delta else None
+        """Return the reason why a budget in ρ never pays for hidden keys; None for other prices."""
+        return hidden_keys_obstacle("ρ", whose) if price.delta else None
 
     def left(self, spent: Loss) -> Fraction:
         """Return the largest ε of one more answer: ε²/2 is at most the remaining ρ; 0 if none is affordable."""
-        return Fraction(0) if spent.delta else price_within(self.rho - spent.rho)
+        return Fraction(0) if spent.delta else largest_epsilon_within(self.rho - spent.rho)
 
 
 def budget_of(value: validation.RationalLike | Budget) -> Budget:
@@ -314,7 +314,7 @@ def budget_of(value: validation.RationalLike | Budget) -> Budget:
     return value if isinstance(value, Budget) else PureBudget(validation.exact_epsilon(value, "budget"))
 
 
-def no_hidden_keys(currency: str, whose: str) -> str:
+def hidden_keys_obstacle(currency: str, whose: str) -> str:
     """Return the error text for hidden keys under a budget without δ, with the remedy."""
     return (
         f"a budget in {currency} pays for no hidden keys, which fail with a probability: give"
@@ -322,7 +322,7 @@ def no_hidden_keys(currency: str, whose: str) -> str:
     )
 
 
-def price_within(rho: Fraction) -> Fraction:
+def largest_epsilon_within(rho: Fraction) -> Fraction:
     """Return the largest multiple ε of 1e-9 with ε²/2 ≤ ρ; 0 if ρ is negative."""
     return Fraction(isqrt(max(0, int(2 * rho * _PLACES**2))), _PLACES)
 
@@ -409,7 +409,7 @@ class ApproximateBudget(Budget):
         return (total.epsilon is not None and total.epsilon <= self.epsilon) or (total.rho <= self.rho)
 
     def obstacle(self, price: Loss, whose: str) -> str | None:
-        """Return why this budget has no δ for hidden keys or for Gaussian noise; None if neither stops the answer."""
+        """Return why this budget has no δ for hidden keys or Gaussian noise; None if it can pay for the answer."""
         if price.delta and not self.for_keys:
             return (
                 f"the budget {self.text} of {whose} sets no part of δ aside for hidden keys:"
@@ -423,7 +423,7 @@ class ApproximateBudget(Budget):
         """Return the largest ε of one more answer, by the sum of ε or by that of ρ; 0 if none is affordable."""
         if spent.delta > self.for_keys:
             return Fraction(0)
-        concentrated = price_within(self.rho - spent.rho)
+        concentrated = largest_epsilon_within(self.rho - spent.rho)
         if spent.epsilon is None:
             return concentrated
         return max(validation.largest_epsilon(self.epsilon - spent.epsilon), concentrated)

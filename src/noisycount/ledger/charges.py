@@ -20,7 +20,7 @@ from noisycount.validation import exact_text
 _DRIFT = timedelta(minutes=1)  # between the clocks of machines that share a ledger
 
 
-def totals(state: LedgerState, request: Request, budget: Budget, analyst: Analyst) -> tuple[Loss, Loss]:
+def totals_after(state: LedgerState, request: Request, budget: Budget, analyst: Analyst) -> tuple[Loss, Loss]:
     """Return the total losses of data set and analyst after a request; raise BudgetError if a budget admits less."""
     price = request.price
     spent, analyst_spent = state.paid_for(request.dataset), state.paid_by(analyst.name)
@@ -81,7 +81,7 @@ def require_payable(  # noqa: PLR0913, PLR0917 - the arguments of a debit
     others. An analyst cannot search for these questions without paying or leaving a row in the ledger.
     """
     visible_base = state.entry(connection, state.base_key(forms, analyst))
-    totals(state, charged_request(visible_base, request), budget, analyst)
+    totals_after(state, charged_request(visible_base, request), budget, analyst)
 
 
 def time_of_debit(state: LedgerState, time: datetime) -> datetime:

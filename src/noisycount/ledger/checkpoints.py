@@ -116,7 +116,10 @@ class SealedRows:
         return cls(number, records[:, :-_NAMES], names[order], order // _NAMES, local())
 
     def rows(self, name: str, row: Callable[[Connection, int], Row]) -> list[Row]:
-        """Return the rows of a name in their order. A row of another name with the same 64 bits may be among them."""
+        """Return the rows of a name in their order.
+
+        Rows of another name may be among them if its hash has the same 64 bits.
+        """
         import numpy as np  # noqa: PLC0415 - as before
 
         hashed = np.frombuffer(_hashed_name(name), dtype=np.uint64)[0]

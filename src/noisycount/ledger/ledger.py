@@ -19,7 +19,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger import chain
 from noisycount.ledger.address import LedgerAddress, check_server, make_file, make_table
 from noisycount.ledger.budget import Budget, Loss, budget_of
-from noisycount.ledger.charges import charged_request, find_stored_entry, require_payable, time_of_debit, totals
+from noisycount.ledger.charges import charged_request, find_stored_entry, require_payable, time_of_debit, totals_after
 from noisycount.ledger.entries import (
     Analyst,
     Entry,
@@ -35,8 +35,8 @@ from noisycount.ledger.entries import (
     storable_answer,
     unit_of,
 )
-from noisycount.ledger.replies import Replies, check_older, digests_of
-from noisycount.ledger.series import EDITION, identity_of, stopped_at
+from noisycount.ledger.replies import Replies, check_older_replies, digests_of
+from noisycount.ledger.series import EDITION, identity_of, request_at_stop
 from noisycount.ledger.state import LedgerState
 from noisycount.ledger.storage import LEDGER, all_rows, as_ledger_errors, check_structure, is_made
 from noisycount.ledger.transactions import AttachedWrite, Transactions, lock_out_writers
@@ -198,10 +198,10 @@ class Ledger(Shown):
 
         def reserve_in(connection: Connection, state: LedgerState) -> tuple[Entry, Loss]:
             forms = state.forms(request, formers)
-            state.require_newest(request.dataset, request.asked.get(EDITION))
+            state.require_newest_edition(request.dataset, request.asked.get(EDITION))
             known = finest = None
             if key in state.debits:
-                self._require_own(state, key, request, forms, analyst)
+                self._require_same_request(state, key, request, forms, analyst)
                 known = key
             elif state.keys_of_question(forms):
                 known = state.covering_key(forms, analyst)
@@ -215,7 +215,7 @@ class Ledger(Shown):
                     state.append(chain.repeat_columns(secrets.token_hex(16), stored, repeat))
                 return stored, Loss()
             charged = charged_request(finest, request)
-            spent, analyst_spent = totals(state, charged, limit, analyst)
+            spent, analyst_spent = totals_after(state, charged, limit, analyst)
             made = time_of_debit(state, self.clock())
             debit = Entry(key, charged, spent, made, None, analyst.name, analyst_spent, purpose)
             state.append(chain.debit_columns(debit), debit)
@@ -248,7 +248,7 @@ class Ledger(Shown):
     ) -> Entry:
         """Store the answer to a debit, and return the entry with its final answer.
 
-        If the debit has an answer already, or a debit at a higher price that rests on it has one, nothing is stored and
+        If the debit has an answer already, or a top-up of the debit has one, nothing is stored and
         the entry with that answer is returned. `attached` is written in the same transaction, which also refunds the
         rest of a reserve if `stopped` is given: the ε at which its answers stopped.
 
@@ -270,7 +270,7 @@ class Ledger(Shown):
             bases = [either.base.key if either.base else None for either in (stored, entry)]
             if bases[0] != bases[1]:
                 raise StaleBaseError(f"another request improved the answer of key {entry.key!r} first: ask again")
-            settled = None if stopped is None else stopped_at(stored.request, stopped)
+            settled = None if stopped is None else request_at_stop(stored.request, stopped)
             state.append(chain.answer_columns(entry.key, answer, made, settled))
             is_written = attached is not None and attached.write(state)
             return replace(stored, answer=answer, request=settled or stored.request), is_written
@@ -292,7 +292,7 @@ class Ledger(Shown):
             known = state.descriptions.get(dataset)
             if known is not None and (known != former or known == text):
                 return known
-            state.require_newest(dataset, edition_of(text))
+            state.require_newest_edition(dataset, edition_of(text))
             if known is not None and unit_of(known) != unit_of(text):
                 raise LedgerError(f"data set {dataset!r} was written down with another unit")
             made = max(self.clock(), state.made).isoformat()
@@ -331,7 +331,7 @@ class Ledger(Shown):
         return [entry for entry in entries if dataset in {None, entry.request.dataset}]
 
     def entry(self, key: str) -> Entry | None:
-        """Return the debit under a key with its answer, or None if there is no such debit."""
+        """Return the debit with a key, with its answer; None if there is no such debit."""
         check_text("key", key)
         return self.transactions.read(lambda connection, state: state.entry(connection, key))
 
@@ -350,7 +350,7 @@ class Ledger(Shown):
         return self.transactions.read(read_entries)
 
     def select(self, selection: Selection, first: int = 0, limit: int | None = None) -> Selected:
-        """Return at most `most` debits of a selection, newest first, after skipping `first`. Reads no other debit."""
+        """Return at most `limit` debits of a selection, newest first, after skipping `first`. Reads no other debit."""
         conditions = selection.conditions
         query = select(LEDGER.c.key).where(*conditions).order_by(LEDGER.c.number.desc())
         counted = select(func.count()).select_from(LEDGER).where(*conditions)
@@ -386,7 +386,7 @@ class Ledger(Shown):
             if result.broken is None:
                 check_structure(connection, self.place)
                 if result.older_replies:
-                    check_older(connection)
+                    check_older_replies(connection)
         return result
 
     def is_made(self) -> bool:
@@ -395,7 +395,7 @@ class Ledger(Shown):
             return is_made(connection)
 
     @staticmethod
-    def _require_own(
+    def _require_same_request(
         state: LedgerState, key: str, request: Request, forms: Sequence[Request], analyst: Analyst
     ) -> None:
         """Raise ReuseError if a key was used by another analyst, for another question, or at a lower price."""

@@ -15,11 +15,11 @@ from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.validation import RationalLike, exact_delta, exact_epsilon
 
 USUAL_DELTA = Fraction(1, 10**6)  # the δ at which ρ is stated as an ε if no other δ is given
-_Told = tuple[float | Fraction, Fraction]
+_EpsilonDelta = tuple[float | Fraction, Fraction]
 
 
 def odds_of(loss: Loss, protected: str, replaced: Loss | None = None, delta: Fraction | None = None) -> str:
-    """Return a sentence on the odds that a 50:50 guess about one person or row may reach, and on the δ of a failure.
+    """Return a sentence on the odds that a 50:50 guess about one person or row can reach, and on the δ of a failure.
 
     An (ε, δ)-differentially private answer reveals no more than an answer that reveals everything about the person with
     probability δ, and otherwise obeys the odds of ε.
@@ -123,7 +123,7 @@ def _doubled_loss(loss: Loss) -> Loss:
     return Loss(None if loss.epsilon is None else 2 * loss.epsilon, 2 * loss.rho, loss.delta)
 
 
-def approximate_loss(loss: Loss, delta: Fraction | None = None) -> _Told:
+def approximate_loss(loss: Loss, delta: Fraction | None = None) -> _EpsilonDelta:
     """Return ε and δ of a loss: the sum of ε, or the ε that the sum of ρ implies if that is smaller.
 
     Example:

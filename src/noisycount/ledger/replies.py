@@ -93,10 +93,10 @@ class Replies:
         """Return the write that stores a reply in the transaction of its answer, if there is none with its name yet."""
         check_text("name", reply.name)
         if not self._is_made:
-            self.transactions.write(_make)
+            self.transactions.write(_make_table)
             self._is_made = True
         row = _StoredReply(reply.name, reply.dataset, reply.request, zlib.compress(reply.content, _QUICKLY))
-        return AttachedWrite(partial(_write, row, _digest(row), self.clock()))
+        return AttachedWrite(partial(_add_reply, row, _digest(row), self.clock()))
 
     def _read(self, name: str, connection: Connection, state: LedgerState) -> Reply | None:
         """Return the reply with a name, or None if there is none.
@@ -117,7 +117,7 @@ class Replies:
         if known is None:
             if state.has_replies:
                 raise LedgerError(f"reply {name!r} is in no row of the ledger; {RESTORE}")
-            _check(connection, [row])
+            _require_repeated_answers(connection, [row])
         return _reply(row)
 
 
@@ -128,12 +128,12 @@ def digests_of(connection: Connection) -> dict[str, str]:
     return {row.name: _digest(row) for row in connection.execute(select(REPLIES))}
 
 
-def check_older(connection: Connection) -> None:
+def check_older_replies(connection: Connection) -> None:
     """Raise LedgerError if a stored reply repeats no answer of the ledger. For replies older than rows with digests."""
-    _check(connection, connection.execute(select(REPLIES)))
+    _require_repeated_answers(connection, connection.execute(select(REPLIES)))
 
 
-def _write(row: _StoredReply, digest: str, made: datetime, state: LedgerState) -> bool:
+def _add_reply(row: _StoredReply, digest: str, made: datetime, state: LedgerState) -> bool:
     """Add the row of a reply and the row with its digest, and return True; return False if its name is in use."""
     if row.name in state.replies:
         return False
@@ -142,7 +142,7 @@ def _write(row: _StoredReply, digest: str, made: datetime, state: LedgerState) -
     return True
 
 
-def _make(connection: Connection, state: LedgerState) -> None:
+def _make_table(connection: Connection, state: LedgerState) -> None:
     """Make the table of replies if it is missing, and append rows with digests for the replies of an older table.
 
     A reply that repeats no answer of the ledger gets no row, and is never returned.
@@ -154,7 +154,7 @@ def _make(connection: Connection, state: LedgerState) -> None:
                 state.append(reply_columns(row.name, _digest(row), state.made))
 
 
-def _check(connection: Connection, rows: Iterable[Any]) -> None:
+def _require_repeated_answers(connection: Connection, rows: Iterable[Any]) -> None:
     """Raise LedgerError if one of some older replies repeats no answer of the ledger."""
     for row, fault in _rows_with_faults(connection, rows):
         if fault is not None:
@@ -188,7 +188,7 @@ def _counts_and_tables(answers: Iterable[int | TableAnswer | None]) -> tuple[set
 
 
 def _row_fault(row: Any, counts: set[int], tables: Sequence[Counter[int]]) -> str | None:  # noqa: ANN401
-    """Return what is wrong with the row of an older reply, or None if it repeats one of some counts or tables."""
+    """Return the fault of an older reply, or None if it repeats one of the counts or tables."""
     try:
         members = json.loads(_reply(row).content)
         if (members["key"], members["analyst"]) != (row.name, row.name.rpartition(":")[0]):

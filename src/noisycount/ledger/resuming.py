@@ -1,6 +1,6 @@
 """State of a ledger resumed from its newest checkpoint, so that opening a long ledger is fast.
 
-`resumed_state` reads the rows after the checkpoint. The rows before it are read when they are needed.
+`resumed_state` reads the rows after the checkpoint. The rows before it, the sealed rows, are read when they are needed.
 """
 
 import json
@@ -30,25 +30,25 @@ def resumed_state(connection: Connection, known_head: Head | None) -> LedgerStat
     row = newest_checkpoint(connection, known_head)
     if row is None or row["hash"] != row_hash(row):
         return None
-    is_proven = known_head is None or _is_row(row, known_head)
+    is_proven = known_head is None or _matches_head(row, known_head)
     try:
         state = _state_at(connection, row)
         with all_rows(connection, row["number"] + 1) as later:
             for later_row in later:
                 state.read([later_row])
-                is_proven |= known_head is not None and _is_row(later_row, known_head)
+                is_proven |= known_head is not None and _matches_head(later_row, known_head)
     except (ValueError, TypeError, KeyError, AttributeError, LedgerError):
         return None
     return state if is_proven and not has_follower(connection, state.head.hash) else None
 
 
-def _is_row(row: Row, head: Head) -> bool:
+def _matches_head(row: Row, head: Head) -> bool:
     """Return True if a row has the number and the hash of a head."""
     return bool(row["number"] == head.number and head.names(row["hash"]))
 
 
 def _state_at(connection: Connection, checkpoint: Row) -> LedgerState:
-    """Return the state at a checkpoint, whose mappings read sealed rows when a name is missing."""
+    """Return the state at a checkpoint. Its mappings read the rows before the checkpoint when a name is missing."""
     sealed, parts = SealedRows.read(connection, checkpoint), json.loads(checkpoint["question"])
     sealed.current.connection = connection
     state = LedgerState(Head(checkpoint["number"], checkpoint["hash"]), utc_time(checkpoint["made"]), sealed=sealed)
@@ -67,7 +67,7 @@ def _state_at(connection: Connection, checkpoint: Row) -> LedgerState:
 
 
 class _RecalledEntries(dict[str, Any]):
-    """Mapping of a resumed state. If a name is missing, it first reads the sealed rows of that name."""
+    """Mapping of a resumed state. For a missing name, it first reads the rows of that name before the checkpoint."""
 
     def __init__(self, read: Callable[[str], bool]) -> None:
         super().__init__()
@@ -83,7 +83,10 @@ class _RecalledEntries(dict[str, Any]):
         raise KeyError(name)
 
     def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - as before
-        """Return the value of a name, after reading its sealed rows if necessary, or the default."""
+        """Return the value of a name, or the default.
+
+        If necessary, first read the rows of the name before the checkpoint.
+        """
         try:
             return self[name]
         except KeyError:
@@ -149,5 +152,5 @@ class _SealedRowReader:
         return False
 
     def _rows(self, name: str) -> list[Row]:
-        """Return the sealed rows of a name. Raise LedgerError if one of them was changed since the checkpoint."""
+        """Return the rows of a name before the checkpoint. Raise LedgerError if one of them was changed since."""
         return self.sealed.rows(name, self.state.row)

@@ -113,7 +113,7 @@ def topped_up(entry: Entry, epsilon: Fraction, goal: dict[str, str] | None = Non
     """
     asked, paid = {name: value for name, value in entry.request.asked.items() if name != "within"}, entry.loss
     if paid.epsilon is None:
-        return _drawn_beside(entry, asked, epsilon)
+        return _independent_draw(entry, asked, epsilon)
     question = _question_at_price(
         {**asked, "replaces": entry.key, **({} if goal is None else {"within": goal})}, paid, epsilon
     )
@@ -121,7 +121,7 @@ def topped_up(entry: Entry, epsilon: Fraction, goal: dict[str, str] | None = Non
     return Request(entry.request.dataset, question, charged.epsilon, charged.rho)
 
 
-def _drawn_beside(entry: Entry, asked: Mapping[str, Any], rho: Fraction) -> Request:
+def _independent_draw(entry: Entry, asked: Mapping[str, Any], rho: Fraction) -> Request:
     """Return the request of an independent draw under Gaussian noise, at the difference of the prices in ρ."""
     paid, more = entry.request.price.rho, rho - entry.loss.rho
     scales = [exact_text(root_above(scale**2 * paid / more)) for scale in scales_in(asked)]
@@ -130,7 +130,7 @@ def _drawn_beside(entry: Entry, asked: Mapping[str, Any], rho: Fraction) -> Requ
     return Request(entry.request.dataset, json.dumps(question, sort_keys=True), None, more)
 
 
-def stopped_at(request: Request, epsilon: Fraction) -> Request:
+def request_at_stop(request: Request, epsilon: Fraction) -> Request:
     """Return the request of a reserve at the total price ε at which its answers stopped.
 
     The unused part of the reserved ε is refunded. In ρ the whole reserve stays charged: the answers up to the stopping
@@ -170,7 +170,7 @@ def covers(entry: Entry, request: Request) -> bool:
     return identity_of(entry.request).price >= identity_of(request).price
 
 
-def finest_of(entries: Iterable[Entry]) -> Entry | None:
+def highest_priced_entry(entries: Iterable[Entry]) -> Entry | None:
     """Return the debit at the highest price, of equal ones the first; None if there is none."""
     return max(entries, key=lambda entry: identity_of(entry.request).price, default=None)
 

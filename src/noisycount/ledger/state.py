@@ -43,7 +43,7 @@ from noisycount.ledger.entries import (
     edition_of,
     unit_of,
 )
-from noisycount.ledger.series import EDITION, FormerRequests, QueryIdentity, difference, identity_of, stopped_at
+from noisycount.ledger.series import EDITION, FormerRequests, QueryIdentity, difference, identity_of, request_at_stop
 from noisycount.ledger.storage import RESTORE, Row, row_at, rows_from
 
 _NO_LOSS = Loss()
@@ -143,7 +143,7 @@ class LedgerState:
         return self.analysts.get(analyst, _NO_LOSS)
 
     def entry(self, connection: Connection, key: str | None) -> Entry | None:
-        """Return the debit under a key with its answer and the answers that it tops up; None if there is no debit."""
+        """Return the debit with a key, its answer and the answers that it tops up; None if there is no such debit."""
         if key is None or key not in self.debits:
             return None
         entry, replaced = self._entry(connection, key), tuple(linked_keys(self.coarser, key))
@@ -230,7 +230,7 @@ class LedgerState:
         answered = [key for key in reserved if key in self.answers]
         return max(answered, key=self.prices.__getitem__, default=None)
 
-    def require_newest(self, dataset: str, edition: str | None) -> None:
+    def require_newest_edition(self, dataset: str, edition: str | None) -> None:
         """Raise ConfigError if another edition of the data set has followed this one: an owner cannot go back to it."""
         if edition is not None and edition in self.editions.get(dataset, ())[:-1]:
             raise ConfigError(
@@ -268,7 +268,7 @@ class LedgerState:
     def read(self, rows: Iterable[Row]) -> None:
         """Check and add the rows that follow. Raise LedgerError at the first row that is damaged."""
         for row in rows:
-            if self.fault(row) is not None:
+            if self.check_next(row) is not None:
                 raise damaged_row_error(self.head.number + 1)
 
     def append(self, columns: Row, debit: Entry | None = None) -> None:
@@ -283,21 +283,21 @@ class LedgerState:
             made = self.made.isoformat()
             self.append({"kind": CHECKPOINT, "key": str(number), "question": self._checkpoint_text(), "made": made})
         row = chained_row(self.head, columns)
-        if self._add(row, debit) is not None:
+        if self._add_row(row, debit) is not None:
             raise damaged_row_error(row["number"])
         self.unwritten.append(row)
 
-    def fault(self, row: Row) -> str | None:
-        """Check the next row: add it and return None, or return the end of a sentence that says what is wrong."""
+    def check_next(self, row: Row) -> str | None:
+        """Check the next row. Add it and return None if it is valid; else return its fault: the end of a sentence."""
         if row["number"] != self.head.number + 1:
             return "is missing"
         if row["hash"] != row_hash(row):
             return "was changed: its hash does not match its columns"
         if row["previous"] != self.head.hash:
             return "does not follow the row before: a row was put in another's place"
-        return self._add(row)
+        return self._add_row(row)
 
-    def _add(self, row: Row, debit: Entry | None = None) -> str | None:
+    def _add_row(self, row: Row, debit: Entry | None = None) -> str | None:
         """Add the next row, whose number and hashes are right, and return None; or return its fault."""
         try:
             made, kind = utc_time(row["made"]), row["kind"]
@@ -309,7 +309,7 @@ class LedgerState:
                 names: tuple[str, ...] = (KEY + debit.key, SUBJECT + identity_of(debit.request).subject)
             else:
                 find_fault: Callable[[Row], str | None] = getattr(self, f"_fault_of_{kind}")
-                why, names = find_fault(row), _sealed_names(row)
+                why, names = find_fault(row), _names_in_index(row)
         except (ValueError, TypeError, KeyError, AttributeError):
             return "holds what no ledger writes"
         if why is None:
@@ -380,7 +380,7 @@ class LedgerState:
         answer = answer_of(row["answer"])
         if isinstance(answer, TableAnswer):
             answer.check()
-        if (row["key"] in self.reserves or row["question"] is not None) and not self._is_settled(row):
+        if (row["key"] in self.reserves or row["question"] is not None) and not self._settle_reserve(row):
             return "charges something else than where its answers stopped"
         self.add_answer(row)
         return None
@@ -392,7 +392,7 @@ class LedgerState:
         if row["question"] is not None:
             self.prices[key] = _stopped_price(self.reserves[key], row)
 
-    def _is_settled(self, row: Row) -> bool:
+    def _settle_reserve(self, row: Row) -> bool:
         """Return True if the answer to a reserve states a valid stopping price; if so, deduct its refund."""
         key = row["key"]
         if key not in self.reserves or row["question"] is None:
@@ -402,7 +402,7 @@ class LedgerState:
         base = self.prices[self.coarser[key]] if key in self.coarser else Fraction(0)
         if not base < price <= self.prices[key]:
             return False
-        stopped = stopped_at(request, price)
+        stopped = request_at_stop(request, price)
         columns = stop_columns(stopped)
         if any(row[name] != columns[name] for name in columns):
             return False
@@ -468,13 +468,16 @@ def request_shape(request: Request) -> str:
 
 
 def linked_keys(links: Mapping[str, str], key: str) -> Iterator[str]:
-    """Yield the keys that follow a key along the links: `coarser` leads to the debits below, `finer` to its top-ups."""
+    """Yield the keys that follow a key along links.
+
+    The links `coarser` lead to the debits that it tops up, `finer` to its top-ups.
+    """
     while (following := links.get(key)) is not None:
         yield (key := following)
 
 
-def _sealed_names(row: Row) -> tuple[str, ...]:
-    """Return the name under which sealed rows are looked up for an answer, a reply or a repeat; else an empty tuple.
+def _names_in_index(row: Row) -> tuple[str, ...]:
+    """Return the name of an answer, a reply or a repeat in the index of a checkpoint; an empty tuple for other rows.
 
     An answer and a repeat have the key of their debit, a reply has its own.
     """

@@ -399,7 +399,7 @@ def as_ledger_errors(place: str) -> Iterator[None]:
     try:
         yield
     except (SQLAlchemyError, sqlite3.Error) as error:
-        raise LedgerError(f"{place} {_reason(error)}") from None
+        raise LedgerError(f"{place} {_error_meaning(error)}") from None
     except UnicodeError:  # raised by the driver for the name of a host
         raise LedgerError(f"{place} {_NO_SERVER}") from None
     except OSError as error:
@@ -407,7 +407,7 @@ def as_ledger_errors(place: str) -> Iterator[None]:
         raise LedgerError(f"{place} cannot be used ({why}); check its name, its folder and its disk") from None
 
 
-def _reason(error: SQLAlchemyError | sqlite3.Error) -> str:
+def _error_meaning(error: SQLAlchemyError | sqlite3.Error) -> str:
     """Return the meaning of a database error for the owner of the ledger, with the remedy."""
     refusal = error.orig if isinstance(error, DBAPIError) else error
     if isinstance(refusal, SQLAlchemyError):

@@ -22,7 +22,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def _held_lock() -> Lock:
+def _locked_lock() -> Lock:
     lock = Lock()
     lock.acquire()
     return lock
@@ -37,7 +37,7 @@ class Task(Generic[Item, Result]):
     results: list[Result] = field(default_factory=list)
     refusal: NoisyCountError | None = None  # the error that this task raised
     # held until the task is done or its own thread must run it; creating a lock is a tenth of the work of an Event
-    turn: Lock = field(default_factory=_held_lock)
+    turn: Lock = field(default_factory=_locked_lock)
     leads: bool = False  # True if the thread of this task runs the tasks of all waiting threads
     is_final: bool = False  # True if `undo` must leave the result as it is
 
@@ -121,7 +121,7 @@ class BatchQueue:
             if not self._join_as_leader(task):
                 task.wait()
             if task.leads:
-                self._go_for_all(go)
+                self._run_waiting_tasks(go)
         except BaseException:
             self._withdraw(task)
             raise
@@ -143,7 +143,7 @@ class BatchQueue:
             self.led = True
             return task.leads
 
-    def _go_for_all(self, go: Callable[[Batch[Any, Any]], None]) -> None:
+    def _run_waiting_tasks(self, go: Callable[[Batch[Any, Any]], None]) -> None:
         """Run all waiting tasks, then make the first task that arrived meanwhile the leader of the next batch."""
         batch = Batch[Any, Any](self.take(), self)
         try:
@@ -156,7 +156,7 @@ class BatchQueue:
         finally:
             with self.lock:
                 self.newest_size = len(batch.tasks)
-                self._hand_over()
+                self._appoint_next_leader()
             for task in batch.tasks:
                 task.wake()
 
@@ -166,9 +166,9 @@ class BatchQueue:
             if task in self.waiting:
                 self.waiting.remove(task)
                 if task.leads:
-                    self._hand_over()
+                    self._appoint_next_leader()
 
-    def _hand_over(self) -> None:
+    def _appoint_next_leader(self) -> None:
         self.led = bool(self.waiting)
         if self.led:
             self.waiting[0].leads = True
@@ -296,7 +296,7 @@ class Transactions:
 
     @property
     def has_newest_state(self) -> bool:
-        """True if this process holds the lock of the file, so that `known` covers every committed row in memory."""
+        """True if this process holds the lock of the file. Then `known` covers every committed row."""
         return self.is_newest and not self.is_on_server and self.known.sealed is None
 
     def _write(self, batch: Batch[tuple[Work[Any], bool], Any]) -> None:

@@ -41,7 +41,7 @@ def entries_of(rows: Iterable[Row]) -> list[Entry]:
 
 
 def _with_base(entry: Entry, entries: Mapping[str, Entry]) -> Entry:
-    """Return a debit with the answer that it tops up as its base. Debits under Gaussian noise have theirs already."""
+    """Return a debit whose `base` is the answer that it tops up. Debits under Gaussian noise have a base already."""
     if not entry.replaces or entry.base is not None:
         return entry
     answered = (entries[key] for key in entry.replaces if entries[key].answer is not None)
@@ -49,7 +49,7 @@ def _with_base(entry: Entry, entries: Mapping[str, Entry]) -> Entry:
 
 
 def _without_refund(refund: Fraction, settled: Entry, entries: Mapping[str, Entry]) -> dict[str, Entry]:
-    """Return a settled debit and all later ones, with totals reduced by its refund if they included its reserve."""
+    """Return a settled debit and all later debits. Totals that included its reserve are reduced by its refund."""
     later = dropwhile(lambda entry: entry.key != settled.key, entries.values())
     return {
         entry.key: replace(
@@ -88,7 +88,7 @@ def verification(
     state = LedgerState()
     for row in rows:
         head = state.head
-        why = state.fault(row)
+        why = state.check_next(row)
         if why is None and not _agrees_with_head(state.head, known_head):
             why = "is not the row that was written down: an older copy was restored, or rewritten"
         if why is None and replies is not None and _is_lost(row, replies):

@@ -59,15 +59,15 @@ class Atoms(Shown):
     def independent(cls, size: int, rates: Sequence[float]) -> "Atoms":
         """Return records that satisfy each predicate at its rate, independently of the other predicates.
 
-        Atoms are numbered as binary numbers whose first digit is the first predicate: atom 0 holds where none does,
-        atom 1 where only the last does, the last atom where all do.
+        Atoms are numbered as binary numbers whose first digit is the first predicate: records of atom 0 satisfy no
+        predicate, those of atom 1 only the last one, those of the last atom all of them.
 
         Args:
             size: The public number of records.
             rates: The rate of each predicate, in [0, 1]; at most 16 of them.
 
         Raises:
-            ValueError: If a rate is no probability, or there are more.
+            ValueError: If a rate is not a probability, or there are more than 16.
 
         Example:
             >>> import noisycount as nc

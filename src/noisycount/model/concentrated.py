@@ -57,7 +57,7 @@ def epsilon_of_rho(rho: float | Fraction, delta: float | Fraction) -> float:
         order = 1 + above
         return order * spent + (above / order).ln() - (chance.ln() + order.ln()) / above
 
-    return max(0.0, _rounded_up(_at_best_order(bound, lambda above: (spent, bound(above)))))
+    return max(0.0, _float_above(_bound_at_best_order(bound, lambda above: (spent, bound(above)))))
 
 
 def delta_of_rho(rho: float | Fraction, epsilon: float | Fraction) -> float:
@@ -71,7 +71,7 @@ def delta_of_rho(rho: float | Fraction, epsilon: float | Fraction) -> float:
         order = 1 + above
         return above * (order * spent - goal + above.ln()) - order * order.ln()
 
-    return min(1.0, _rounded_up(_at_best_order(bound, lambda _: (spent, goal)), Decimal.exp))
+    return min(1.0, _float_above(_bound_at_best_order(bound, lambda _: (spent, goal)), Decimal.exp))
 
 
 @lru_cache(maxsize=1000)
@@ -86,12 +86,14 @@ def rho_within(epsilon: float | Fraction, delta: float | Fraction) -> Fraction:
         order = 1 + above
         return (goal - (above / order).ln() + (chance.ln() + order.ln()) / above) / order
 
-    best = _at_best_order(bound, lambda above: (bound(above), goal))
+    best = _bound_at_best_order(bound, lambda above: (bound(above), goal))
     with localcontext(prec=_DIGITS, rounding=ROUND_DOWN):
         return Fraction(+best)
 
 
-def _at_best_order(bound: Callable[[Decimal], Decimal], pair: Callable[[Decimal], tuple[Decimal, Decimal]]) -> Decimal:
+def _bound_at_best_order(
+    bound: Callable[[Decimal], Decimal], pair: Callable[[Decimal], tuple[Decimal, Decimal]]
+) -> Decimal:
     """Return a bound at its best order α.
 
     At fixed ρ and ε the logarithm of δ is convex in the order α, with the derivative (2α − 1)ρ − ε + log(1 − 1/α), so
@@ -109,7 +111,7 @@ def _at_best_order(bound: Callable[[Decimal], Decimal], pair: Callable[[Decimal]
         return bound(Decimal(exp(low)))
 
 
-def _rounded_up(value: Decimal, function: Callable[[Decimal], Decimal] = lambda value: value) -> float:
+def _float_above(value: Decimal, function: Callable[[Decimal], Decimal] = lambda value: value) -> float:
     """Return a float above function(value)."""
     with localcontext(prec=_SEARCHED):
         return nextafter(float(function(+value)), inf)

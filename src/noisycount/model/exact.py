@@ -49,7 +49,7 @@ class Exact(Mechanism):
         raise ValueError(f"answer must be a whole number from 0 to {size} without noise, got {answer!r}")
 
     def tail(self, answer: float, size: int, *, upper: bool) -> ValuedFactor:  # noqa: ARG002  (the answer is the count)
-        """Return 1 for the counts on that side of the answer, 0 for the others, as a function of the count."""
+        """Return 1 for counts with k >= answer (upper) or k <= answer, else 0, as a function of the count k."""
         support = (answer, math.inf) if upper else (-math.inf, answer)
         return LogFactor(np.zeros_like, support=support)
 
@@ -79,7 +79,7 @@ class Below(Shown):
 
     threshold: float  # in records
 
-    def last(self, mechanism: Mechanism) -> float:
+    def largest_answer(self, mechanism: Mechanism) -> float:
         """Return the largest possible answer below the threshold; for continuous noise, the threshold itself."""
         noise = getattr(mechanism, "noise", None) or mechanism
         is_continuous = isinstance(noise, SymmetricNoise) and not noise.is_discrete
@@ -87,7 +87,7 @@ class Below(Shown):
 
     def likelihood(self, mechanism: Mechanism, size: int) -> ValuedFactor:
         """Return P[Y < t | K = k] as a function of the count k."""
-        return mechanism.tail(self.last(mechanism), size, upper=False)
+        return mechanism.tail(self.largest_answer(mechanism), size, upper=False)
 
 
 def below(threshold: float) -> Below:

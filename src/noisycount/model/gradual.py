@@ -34,8 +34,8 @@ def equal_probability(coarse: Fraction, fine: Fraction) -> float:
 def finer_error(coarse_error: int, coarse: Fraction, fine: Fraction, integers: RandomIntegers) -> int:
     """Return one exact draw of the fine error, given the error of the released coarse answer.
 
-    With G_q a geometric number, P[G_q >= g] = q^g, s = a₂/a₁ and r = a₁·a₂: L = G_s − G_r on the side of the coarse
-    error, unless that exceeds |coarse error| + G_{a₁²}; then the coarse error itself.
+    G_q is a geometric number, P[G_q >= g] = q^g; s = a₂/a₁ and r = a₁·a₂. The draw is G_s − G_r, towards the sign of
+    the coarse error. If it exceeds |coarse error| + G_{a₁²}, the draw is the coarse error itself.
 
     Args:
         coarse_error: Error of the released answer: answer − count, in records.

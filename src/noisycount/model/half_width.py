@@ -41,7 +41,7 @@ def readable_epsilon_within(error: float | Fraction, confidence: float, queries:
         Fraction(9, 25)
     """
     width = as_written(error, "error")
-    log_beta = _log_beta_of_one(confidence, queries)
+    log_beta = _log_beta_of_one_answer(confidence, queries)
     epsilon = _READABLE.create_decimal_from_float(epsilon_within(error, confidence, queries))
     too_large = math.floor(width) + 1
     while DiscreteLaplace.for_epsilon(Fraction(epsilon)).excess(too_large, log_beta) > 0:
@@ -54,15 +54,15 @@ def epsilon_within(error: float | Fraction, confidence: float, queries: int = 1)
 
     ε = −ln(1 − confidence^(1/k))/error.
     """
-    return -_log_beta_of_one(confidence, queries) / positive_number(error, "error")
+    return -_log_beta_of_one_answer(confidence, queries) / positive_number(error, "error")
 
 
 def error_within(noise: AdditiveNoise, confidence: float, queries: int = 1) -> int:
     """Return the smallest m, in records, such that all answers lie within ±m with that confidence."""
-    return int(noise.error_with_tail(_log_beta_of_one(confidence, queries))) - 1
+    return int(noise.error_with_tail(_log_beta_of_one_answer(confidence, queries))) - 1
 
 
-def _log_beta_of_one(confidence: float, queries: int) -> float:
+def _log_beta_of_one_answer(confidence: float, queries: int) -> float:
     """Return ln b for the b with (1 − b)^k = confidence."""
     inside = math.log(open_probability(confidence, "confidence"))
     return log_one_minus_exp(inside / whole_number(queries, "queries", smallest=1))

@@ -54,8 +54,8 @@ def census_2020(product: str, level: str, query: str) -> DiscreteGaussian | Exac
     Gaussian noise of its own, and all of them together cost ρ = (542/339)² when one person is replaced. Persons of the
     United States without Puerto Rico.
 
-    The total of the United States has no noise. That of a state has: the answer here is the noise of its measurement,
-    beside which the published tables have the count itself (`Exact()`).
+    The total of the United States has no noise. For the total of a state this function returns the noise of its
+    measurement, but the published tables contain the count itself (`Exact()`).
 
     Block groups are those of the optimised geographic spine of the measurements, which are not the published ones.
     Puerto Rico, housing units and the Demographic and Housing file have other shares, and are not here.
@@ -87,7 +87,7 @@ def census_2020(product: str, level: str, query: str) -> DiscreteGaussian | Exac
     """
     _canonical_name(product, {"pl94": "pl94", "pl94171": "pl94"}, "product")
     at = _canonical_name(level, {_letters_and_digits(name): name for name in _LEVELS}, "level")
-    asked = _canonical_name(query, {_parts(name): name for name in _QUERIES}, "query")
+    asked = _canonical_name(query, {_sorted_parts(name): name for name in _QUERIES}, "query")
     whole, shares = _SHARES[at]
     share = Fraction(shares[_QUERIES.index(asked)], whole)
     if not share:
@@ -97,7 +97,7 @@ def census_2020(product: str, level: str, query: str) -> DiscreteGaussian | Exac
 
 def _canonical_name(name: str, known: dict[str, str], argument: str) -> str:
     """Return the canonical name for an argument; raise ValueError if it is unknown."""
-    found = known.get(_parts(name)) or known.get(_letters_and_digits(name))
+    found = known.get(_sorted_parts(name)) or known.get(_letters_and_digits(name))
     if found is None:
         names = ", ".join(repr(each) for each in dict.fromkeys(known.values()))
         raise ValueError(f"{argument} must be one of {names}, got {name!r}")
@@ -109,7 +109,7 @@ def _letters_and_digits(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", str(name).lower())
 
 
-def _parts(name: str) -> str:
+def _sorted_parts(name: str) -> str:
     """Return the parts of a query in alphabetical order."""
     return "*".join(sorted(_letters_and_digits(part) for part in str(name).removesuffix("_dpq").split("*")))
 

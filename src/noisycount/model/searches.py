@@ -45,7 +45,7 @@ class Bracket:
         rise = self.at_high - self.at_low
         return -self.at_low / rise if 0 < rise < math.inf else math.nan
 
-    def cut(self, place: float, value: float) -> "Bracket":
+    def narrowed(self, place: float, value: float) -> "Bracket":
         """Return the part of the bracket that contains the root, given the value at a place inside."""
         if value >= 0:
             return Bracket(self.low, place, self.at_low, value)
@@ -119,7 +119,7 @@ def first_whole(function: Function, bracket: Bracket) -> Bracket:
 
 
 def first_true(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """Return the smallest integer of low..high from which on a predicate holds; `high` if there is none below."""
+    """Return the smallest integer of low..high − 1 from which on a predicate holds; `high` if there is none."""
     while low < high:
         middle = (low + high) // 2
         if holds(middle):
@@ -144,7 +144,7 @@ def _narrow_bracket(function: Function, bracket: Bracket, between: Callable[[Bra
         if place is None:
             break
         given_up = bracket
-        bracket = bracket.cut(place, function(place))
+        bracket = bracket.narrowed(place, function(place))
         share = _share_after(bracket, given_up)
     return bracket
 

@@ -236,7 +236,7 @@ class NoisySampleLikelihood(factors.ValuedFactor):
         return _log_sums(terms + gains) - _log_sums(terms)
 
     def _chebyshev_series(self, cell: tuple[float, float]) -> Reals | None:
-        """Return the Chebyshev series of the logarithm in a cell, or None if it has too few terms to follow it."""
+        """Return the Chebyshev series of the logarithm in a cell, or None if the series is not accurate enough."""
         if cell not in self._cells:
             width, place = cell
             first, last = place * width, (place + 1) * width

@@ -56,7 +56,7 @@ def ratio(noise: Noise, size: int, rate: float, scale: float) -> float:
     return delta(noise(scale)) / delta(noise(scale), Binomial(size, rate))
 
 
-def against_rate(noise: Noise) -> Drawing:
+def delta_against_rate(noise: Noise) -> Drawing:
     """Return Fig. 1 (Gaussian noise) or Fig. 3 (Laplace noise): δ against the rate π for two scales of noise."""
     lines = []
     for scale, dp_dash, sp_dash in zip(SCALES, (SOLID, LONG), (MIXED, DOTS), strict=True):
@@ -73,7 +73,7 @@ def against_rate(noise: Noise) -> Drawing:
     return Drawing.from_lines(lines, *(_gaussian_checks() if noise is Gaussian else _laplace_checks()))
 
 
-def against_strength(size: int, noises: tuple[Noise, ...]) -> Drawing:
+def ratio_against_scale(size: int, noises: tuple[Noise, ...]) -> Drawing:
     """Return Fig. 2 or 4 (1,000 records) or Fig. 6 (100 records): a ratio of two δ against the scale ν.
 
     δ of differential privacy (DP), against the worst-case adversary, is divided by δ of statistical privacy (SP),
@@ -88,7 +88,9 @@ def against_strength(size: int, noises: tuple[Noise, ...]) -> Drawing:
         ]
         guide = Line("equal δ", GUIDE, (1.0, 10.0), (1.0, 1.0))
         panels.append(Panel(f"{noise.__name__} noise" if has_headings else "", (*lines, guide)))
-    return Drawing(tuple(panels), _small_checks() if size == SMALL else _strong_checks(noises[0]))
+    return Drawing(
+        tuple(panels), _checks_of_small_databases() if size == SMALL else _checks_at_strong_privacy(noises[0])
+    )
 
 
 def _gaussian_checks() -> tuple[ClaimCheck, ...]:
@@ -138,7 +140,7 @@ def _laplace_checks() -> tuple[ClaimCheck, ...]:
     )
 
 
-def _strong_checks(noise: Noise) -> tuple[ClaimCheck, ...]:
+def _checks_at_strong_privacy(noise: Noise) -> tuple[ClaimCheck, ...]:
     ratios = {rate: ratio(noise, SIZE, rate, 10.0) for rate in RATES}
     ratios_text = ", ".join(f"{number(ratio_at_rate)} at π = {rate:g}" for rate, ratio_at_rate in ratios.items())
     error = noise(10.0).variance ** 0.5
@@ -153,7 +155,7 @@ def _strong_checks(noise: Noise) -> tuple[ClaimCheck, ...]:
     )
 
 
-def _small_checks() -> tuple[ClaimCheck, ...]:
+def _checks_of_small_databases() -> tuple[ClaimCheck, ...]:
     pairs = {
         (rate, scale): tuple(delta(Gaussian(scale), Binomial(size, rate)) for size in (SMALL, SIZE))
         for rate in RATES
@@ -270,7 +272,7 @@ def _check_curves_coincide(deltas: dict[tuple[float, int], Deltas]) -> ClaimChec
 
 
 def _check_laplace_always_worse(ratios: dict[float, list[float]]) -> ClaimCheck:
-    free = " and ".join(f"{number(_free_share(rate))} (π = {rate:g})" for rate in ratios)
+    free = " and ".join(f"{number(_largest_private_share(rate))} (π = {rate:g})" for rate in ratios)
     worse = " and ".join(
         number(next(m for m, ratio in zip(DRAWN, curve, strict=True) if ratio > 1) / SIZE) for curve in ratios.values()
     )
@@ -292,7 +294,7 @@ def _check_laplace_deteriorates(ratios: dict[float, list[float]]) -> ClaimCheck:
     )
 
 
-def _free_share(rate: float) -> float:
+def _largest_private_share(rate: float) -> float:
     """Return the largest λ at which Laplace noise with the utility loss of the sample is ε-differentially private.
 
     ε = √(2λ/(π(1 − π)(n − m))) in section 4.4, solved for λ.
@@ -308,7 +310,7 @@ ROUNDING = 1 + 1e-9  # relative rounding error of a privacy profile
 
 
 def delta_of_samples() -> Drawing:
-    """Return Fig. 7: δ of a sample, and λ times δ of a full count of as many records as the sample has."""
+    """Return Fig. 7: δ of a sample of m records, and λ times δ of the count of a database of m records."""
     sample_epsilons = [math.log1p(share * math.expm1(SAMPLED_EPSILON)) for share in PARTS]
     exact, conjectured, proved = [], [], []
     for m, share, epsilon in zip(SAMPLES, PARTS, sample_epsilons, strict=True):
@@ -353,7 +355,7 @@ def _check_maximum(exact: list[float]) -> ClaimCheck:
     )
 
 
-def numbers() -> tuple[ClaimCheck, ...]:
+def claim_checks() -> tuple[ClaimCheck, ...]:
     """Return the claims of Lemma 5 and of the conclusion on rare properties."""
     scale, few = 10.0, (1, 10, 100)  # scale of the noise, and expected numbers of positive records
     curve = privacy_curve(Laplace(scale), Binomial(SIZE, 0.1))
@@ -378,14 +380,14 @@ def numbers() -> tuple[ClaimCheck, ...]:
 PAPER = paper_of_key(
     "breutigam",
     {
-        "1": partial(against_rate, Gaussian),
-        "2": partial(against_strength, SIZE, (Gaussian,)),
-        "3": partial(against_rate, Laplace),
-        "4": partial(against_strength, SIZE, (Laplace,)),
+        "1": partial(delta_against_rate, Gaussian),
+        "2": partial(ratio_against_scale, SIZE, (Gaussian,)),
+        "3": partial(delta_against_rate, Laplace),
+        "4": partial(ratio_against_scale, SIZE, (Laplace,)),
         "5": equal_losses_against_rate,
-        "6": partial(against_strength, SMALL, (Gaussian, Laplace)),
+        "6": partial(ratio_against_scale, SMALL, (Gaussian, Laplace)),
         "7": delta_of_samples,
         "8": equal_losses_against_share,
     },
-    numbers,
+    claim_checks,
 )

@@ -50,7 +50,7 @@ def guess_error(size: int, rate: float) -> float:
     return float(np.abs(counts - distribution.quantile(0.5)) @ distribution.pmf(counts))
 
 
-def _lines(measure: Measure, names: Sequence[Estimated], size: int, xs: tuple[float, ...]) -> list[Line]:
+def _lines_over_epsilons(measure: Measure, names: Sequence[Estimated], size: int, xs: tuple[float, ...]) -> list[Line]:
     """Return a line for each estimate over all ε, at the given x values."""
     return [
         Line(estimate, STYLES[estimate], xs, tuple(measure(estimate, size, RATE, epsilon) for epsilon in EPSILONS))
@@ -58,12 +58,14 @@ def _lines(measure: Measure, names: Sequence[Estimated], size: int, xs: tuple[fl
     ]
 
 
-def _even_line(xs: tuple[float, ...]) -> Line:
+def _half_line(xs: tuple[float, ...]) -> Line:
     """Return the reference line at 1/2: the estimate and the answer are closer to the count equally often."""
     return Line("as often as not", GUIDE, (xs[0], xs[-1]), (EVEN, EVEN))
 
 
-def _against_rates(measure: Measure, names: Sequence[Estimated], guides: Sequence[Line] = ()) -> tuple[Panel, ...]:
+def _panels_against_rates(
+    measure: Measure, names: Sequence[Estimated], guides: Sequence[Line] = ()
+) -> tuple[Panel, ...]:
     """Return a panel for each size, with a line for each estimate over all rates."""
     panels = []
     for size in SIZES:
@@ -80,12 +82,12 @@ def average_error(size: int, *, is_against_privacy: bool) -> Drawing:
     xs = EPSILONS if is_against_privacy else DEVIATIONS
     guess = Line("best guess", GUIDE, (xs[0], xs[-1]), (guess_error(size, RATE),) * 2)
     checks = _error_privacy_checks(size) if is_against_privacy else _error_checks(size)
-    return Drawing.from_lines([*_lines(error, EVERY, size, xs), guess], *checks)
+    return Drawing.from_lines([*_lines_over_epsilons(error, EVERY, size, xs), guess], *checks)
 
 
 def error_against_rate() -> Drawing:
     """Return Fig. 5: the average error against the rate."""
-    return Drawing(_against_rates(error, EVERY), _error_rate_checks())
+    return Drawing(_panels_against_rates(error, EVERY), _error_rate_checks())
 
 
 def _error_checks(size: int) -> tuple[ClaimCheck, ...]:
@@ -164,7 +166,7 @@ def _error_rate_checks() -> tuple[ClaimCheck, ...]:
 def improvements(*, is_against_privacy: bool) -> Drawing:
     """Return the probability of improvement against the noise (Fig. 6) or against ε (Fig. 7)."""
     xs = EPSILONS if is_against_privacy else DEVIATIONS
-    lines = {size: (*_lines(improvement, ESTIMATES, size, xs), _even_line(xs)) for size in SIZES}
+    lines = {size: (*_lines_over_epsilons(improvement, ESTIMATES, size, xs), _half_line(xs)) for size in SIZES}
     return Drawing(
         tuple(Panel(f"n = {size:,}", lines_of_size) for size, lines_of_size in lines.items()),
         _improvement_privacy_checks() if is_against_privacy else _improvement_checks(),
@@ -173,7 +175,7 @@ def improvements(*, is_against_privacy: bool) -> Drawing:
 
 def improvement_against_rate() -> Drawing:
     """Return Fig. 8: the probability of improvement against the rate."""
-    return Drawing(_against_rates(improvement, ESTIMATES, [_even_line((0.0, 1.0))]), _improvement_rate_checks())
+    return Drawing(_panels_against_rates(improvement, ESTIMATES, [_half_line((0.0, 1.0))]), _improvement_rate_checks())
 
 
 def _improvement_checks() -> tuple[ClaimCheck, ...]:

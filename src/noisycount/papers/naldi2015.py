@@ -29,7 +29,7 @@ def iso_epsilons() -> Drawing:
         Line(f"λ = {epsilon:g}", style, CONFIDENCES, tuple(map(float, curve)))
         for epsilon, curve, style in zip(EPSILONS, curves, LEVELS, strict=True)
     ]
-    return Drawing.from_lines(lines, _check_example(), _check_wider())
+    return Drawing.from_lines(lines, _check_example(), _check_wider_interval())
 
 
 def _check_example() -> ClaimCheck:
@@ -41,7 +41,7 @@ def _check_example() -> ClaimCheck:
     )
 
 
-def _check_wider() -> ClaimCheck:
+def _check_wider_interval() -> ClaimCheck:
     widths = [relative_error.relative_error(COUNT, 0.8, epsilon) for epsilon in EPSILONS]
     widths_text = ", ".join(
         f"{number(100 * width)} % (λ = {epsilon:g})" for epsilon, width in zip(EPSILONS, widths, strict=True)
@@ -52,7 +52,7 @@ def _check_wider() -> ClaimCheck:
     )
 
 
-def against_count() -> Drawing:
+def epsilon_against_count() -> Drawing:
     """Return Fig. 2: ε against the true count, for three pairs of half-width and confidence."""
     lines = [
         Line(
@@ -63,10 +63,10 @@ def against_count() -> Drawing:
         )
         for (within, confidence), style in zip(GOALS, LEVELS, strict=False)
     ]
-    return Drawing.from_lines(lines, _check_falls(lines), _check_interval_reveals_count())
+    return Drawing.from_lines(lines, _check_falling_lines(lines), _check_interval_reveals_count())
 
 
-def _check_falls(lines: list[Line]) -> ClaimCheck:
+def _check_falling_lines(lines: list[Line]) -> ClaimCheck:
     ranges_text = ", ".join(f"from {number(line.ys[0])} to {number(line.ys[-1])}" for line in lines)
     return ClaimCheck(
         f"ε is −ln(1 − p)/(wc): ten times the count, a tenth of ε. From c = 10 to 1,000 it falls {ranges_text}.",
@@ -95,4 +95,4 @@ def claim_checks() -> tuple[ClaimCheck, ...]:
     return (ClaimCheck(f"from {number(low, 5)} to {number(high, 5)}.", [(round(low, 2), round(high, 2)) == RATIOS]),)
 
 
-PAPER = paper_of_key("naldi2015", {"1": iso_epsilons, "2": against_count}, claim_checks)
+PAPER = paper_of_key("naldi2015", {"1": iso_epsilons, "2": epsilon_against_count}, claim_checks)

@@ -91,8 +91,8 @@ def _approximate_delta(shared: float) -> float:
     return privacy_curve(Gaussian(distance**-0.5)).delta(EPSILON)
 
 
-def rule() -> Drawing:
-    """Return the figure of δ of two queries that differ in one group, against the expected size of the group."""
+def rule_for_lists() -> Drawing:
+    """Return the figure of δ for two queries that differ in one group, against the expected size of this group."""
     noise = DiscreteGaussian(SCALE)
     exact, rule_deltas, worst = [], [], 0.0
     for records in GROUPS:

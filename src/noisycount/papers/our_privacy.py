@@ -33,8 +33,8 @@ SAMPLES = tuple(int(m) for m in np.unique(np.geomspace(5, 999, 40).round()))
 KNOWN = tuple(int(k) for k in np.unique([*np.linspace(0, 900, 19), 930, 950, 970, 980, 990, 995, 999]))
 
 
-def samples() -> Drawing:
-    """Return the figure of the exact δ of a sample over the conjectured bound, and over the proved one."""
+def bounds_of_samples() -> Drawing:
+    """Return the figure of two ratios: the exact δ of a sample to the conjectured bound, and to the proved bound."""
     exact, conjectured, proved = {}, {}, {}
     share, epsilons = DRAWN / SIZE, np.array(EPSILONS)
     count_epsilons = np.log1p(np.expm1(epsilons) / share)
@@ -65,7 +65,7 @@ def _check_below_bounds(conjectured: list[float], proved: list[float]) -> ClaimC
     )
 
 
-def price() -> Drawing:
+def delta_against_error() -> Drawing:
     """Return the figure of δ against the standard error, a line for each mechanism."""
     population = Binomial(SIZE, RATE)
     panels = []
@@ -126,10 +126,10 @@ def background_knowledge() -> Drawing:
             shares = tuple(known / SIZE for known in KNOWN)
             lines.append(Line(name, STYLES[name], shares, tuple(deltas)))
         panels.append(Panel(title, tuple(lines)))
-    return Drawing(tuple(panels), (_check_less_uncertain(*panels),))
+    return Drawing(tuple(panels), (_check_uncertain_rate(*panels),))
 
 
-def _check_less_uncertain(known: Panel, unsure: Panel) -> ClaimCheck:
+def _check_uncertain_rate(known: Panel, unsure: Panel) -> ClaimCheck:
     rise_texts = [f"from {number(line.ys[0])} to {number(line.ys[-1])} ({line.name})" for line in known.lines]
     turn_texts = [
         f"from {number(line.ys[0])} to {number(min(line.ys))} at {percent(line.xs[line.ys.index(min(line.ys))])} "

@@ -92,8 +92,8 @@ _margins: Kind = attrgetter("margins")
 _sums: Kind = attrgetter("sums")
 
 
-def tables() -> Drawing:
-    """Return the figure of the mean absolute error of refined cells over that of the noisy cells."""
+def errors_of_cells() -> Drawing:
+    """Return the figure of a ratio: the mean absolute error of refined cells to that of noisy cells."""
     return Drawing(
         _ratio_panels(("clamped", "flat posterior", "projected", "tree"), _cells),
         (_check_error_ratio("projected", _cells, 1),),
@@ -101,7 +101,7 @@ def tables() -> Drawing:
 
 
 def errors_of_ranges() -> Drawing:
-    """Return the figure of the mean absolute error of sums of refined cells over that of sums of noisy cells."""
+    """Return the figure of a ratio: the mean absolute error of sums of refined cells to that of sums of noisy cells."""
     return Drawing(
         _ratio_panels(("independent", "flat posterior", "projected", "tree"), _sums),
         (_check_error_ratio("raw", _sums, _MORE_IN_SUMS),),
@@ -124,7 +124,7 @@ def _table_names() -> list[str]:
 
 
 def _ratio_panels(estimates: Iterable[str], kind: Kind) -> tuple[Panel, ...]:
-    """Return a panel for each table: the errors of estimates over those of the noisy answers."""
+    """Return a panel for each table: the ratios of the errors of estimates to those of the noisy answers."""
     panels = []
     for table in _table_names():
         lines = [
@@ -136,7 +136,7 @@ def _ratio_panels(estimates: Iterable[str], kind: Kind) -> tuple[Panel, ...]:
 
 
 def _error_ratio(table: str, epsilon: float, estimate: str, reference: str, kind: Kind) -> float:
-    """Return the mean absolute error of one estimate over that of another."""
+    """Return the ratio of the mean absolute error of one estimate to that of another."""
     numerator, denominator = (kind(result(table, "cells", epsilon, name)) for name in (estimate, reference))
     return numerator.mean_absolute / denominator.mean_absolute
 

@@ -1,7 +1,7 @@
 """Our own figures: `PAPER` lists them all. Those on privacy, lists and tables are in `our_privacy` and so on.
 
-Here are the bound on sums of noises, the cost of a wrong rate, and the price of an accuracy goal without a guess of the
-count. The stopping rule of such a goal is in `analysis.within`.
+This module has the figures on the bound on sums of noises, the cost of a wrong rate, and the price of an accuracy goal
+without a guess of the count. The stopping rule of such a goal is in `analysis.within`.
 """
 
 import math
@@ -22,9 +22,9 @@ from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.populations.binomial import BetaBinomial, Binomial
 from noisycount.model.searches import Bracket, root
 from noisycount.papers.figure import ClaimCheck, Drawing, number, paper_of_key, percent
-from noisycount.papers.our_lists import overlapping_queries, repeated_query, rule
-from noisycount.papers.our_privacy import background_knowledge, price, samples
-from noisycount.papers.our_tables import coverage, errors_of_ranges, tables
+from noisycount.papers.our_lists import overlapping_queries, repeated_query, rule_for_lists
+from noisycount.papers.our_privacy import background_knowledge, bounds_of_samples, delta_against_error
+from noisycount.papers.our_tables import coverage, errors_of_cells, errors_of_ranges
 
 BETAS = tuple(float(beta) for beta in np.geomspace(1e-3, 0.9, 45))
 NOISES = (2, 20)
@@ -40,7 +40,7 @@ def failure_ratio(noises: int, beta: float) -> float:
     return failure_probability(_noise_sum(noises), printed_bound(noises, beta)) / beta
 
 
-def sums() -> Drawing:
+def bounds_on_sums() -> Drawing:
     """Return the figure of bounds on a sum of Laplace noises: their failure probability divided by the promised β."""
     lines = [
         Line(
@@ -107,7 +107,7 @@ def uncertain_rate_population(size: int, rate: float) -> BetaBinomial:
     return BetaBinomial.from_rate(size, rate, DEVIATION)
 
 
-def error(size: int, estimate: Estimated, assumed: AssumedDistribution, rate: float) -> float:
+def estimate_error(size: int, estimate: Estimated, assumed: AssumedDistribution, rate: float) -> float:
     """Return the average error of an estimate that assumes a rate; the true rate is 0.3."""
     noise, truth = Laplace.for_epsilon(EPSILON), Binomial(size, RATE)
     return mean_absolute_error(truth, noise, estimate, assumed(size, rate))
@@ -121,13 +121,13 @@ def wrong_rate() -> Drawing:
 def _size_panel(size: int) -> Panel:
     lines = (
         Line("answer", STYLES["answer"], ENDS, (1 / EPSILON,) * 2),
-        _error_line("mean", STYLES["mean"], FINE, lambda rate: error(size, "mean", Binomial, rate)),
-        _error_line("median", STYLES["median"], FINE, lambda rate: error(size, "median", Binomial, rate)),
+        _error_line("mean", STYLES["mean"], FINE, lambda rate: estimate_error(size, "mean", Binomial, rate)),
+        _error_line("median", STYLES["median"], FINE, lambda rate: estimate_error(size, "median", Binomial, rate)),
         _error_line(
             UNSURE,
             STYLES["mean"].dashed(DOTS),
             COARSE,
-            lambda rate: error(size, "mean", uncertain_rate_population, rate),
+            lambda rate: estimate_error(size, "mean", uncertain_rate_population, rate),
         ),
         Line("true rate", GUIDE, (RATE, RATE), (0.0, MOST)),
     )
@@ -146,7 +146,7 @@ def _check_estimate_always_better() -> ClaimCheck:
         f"±{percent(DEVIATION)}"
         for size in SIZES
     )
-    is_better = [error(size, "mean", Binomial, rate) < 1 / EPSILON for size in SIZES for rate in COARSE]
+    is_better = [estimate_error(size, "mean", Binomial, rate) < 1 / EPSILON for size in SIZES for rate in COARSE]
     return ClaimCheck(
         f"the mean is better than the answer only if the assumed rate is near the true {percent(RATE)}. {spans_text}.",
         is_better,
@@ -173,7 +173,7 @@ NOTABLE = 1.1  # "hardly more": less than 10 %
 
 
 def price_of_accuracy_goal() -> Drawing:
-    """Return the figure: the mean price of an accuracy goal over the price of an analyst who knows the count."""
+    """Return the figure of a ratio: the mean price of an accuracy goal to the price if the count is known."""
     lines = [
         Line(goal_text, style, COUNTS, tuple(_rule_price_ratio(*goal, count) for count in COUNTS))
         for (goal_text, goal), style in zip(GOALS.items(), LEVELS, strict=False)
@@ -238,17 +238,17 @@ def _check_wrong_guess() -> ClaimCheck:
 PAPER = paper_of_key(
     "ours",
     {
-        "sums": sums,
-        "samples": samples,
-        "price": price,
+        "sums": bounds_on_sums,
+        "samples": bounds_of_samples,
+        "price": delta_against_error,
         "knowledge": background_knowledge,
         "assumed": wrong_rate,
-        "tables": tables,
+        "tables": errors_of_cells,
         "ranges": errors_of_ranges,
         "coverage": coverage,
         "repeated": repeated_query,
         "overlap": overlapping_queries,
-        "rule": rule,
+        "rule": rule_for_lists,
         "first": price_of_accuracy_goal,
     },
 )

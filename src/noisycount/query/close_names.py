@@ -40,8 +40,7 @@ def did_you_mean(
 def _similar_names(name: str, names: Sequence[str]) -> list[str]:
     """Return the names that are most similar to `name`, without regard to case and accents.
 
-    If there are many names, only the nearest by beginning and length are compared. Of long names only the beginning is
-    compared.
+    To save time, many names are first reduced to those with a similar beginning and length, and long names are cut.
     """
     by_start = {_without_accents(other[:_COMPARED_CHARACTERS]): other for other in _preselect_names(name, names)}
     return [by_start[start] for start in get_close_matches(_without_accents(name[:_COMPARED_CHARACTERS]), by_start)]

@@ -92,17 +92,17 @@ _QUANTIFIERS = {
 
 
 def _condition_of_person(column: Column, form: int) -> str:
-    """Return the words of `any` or `every`, or of its negation (`form` 1); an empty text for other columns."""
+    """Return the words for `any` or `every` (`form` 0) or its negation (`form` 1); an empty text for other columns."""
     if not isinstance(column, PersonValue) or column.function not in _QUANTIFIERS:
         return ""
-    words = f"{_QUANTIFIERS[column.function][form]}{_of_table(column)}"
+    words = f"{_QUANTIFIERS[column.function][form]}{_table_words(column)}"
     if column.where == EVERY_ROW:
         return words
     copula = " is one" if column.function is Function.EVERY else ""
     return f"{words}{copula} where {_english_group(column.where)}"
 
 
-def _of_table(value: PersonValue) -> str:
+def _table_words(value: PersonValue) -> str:
     """Return the words for the table of the rows, or an empty text if there is one table."""
     return "" if value.table is None else f" of {value.table}"
 
@@ -126,7 +126,7 @@ def _value_subject(value: PersonValue) -> str:
     of_rows = "" if value.where == EVERY_ROW else f" where {_english_group(value.where)}"
     match value.function:
         case Function.COUNT if column is None:
-            return f"the number of rows{_of_table(value)}{of_rows}"
+            return f"the number of rows{_table_words(value)}{of_rows}"
         case Function.COUNT:
             return (
                 f"the number of different {column} in rows{of_rows}" if of_rows else f"the number of different {column}"
@@ -143,7 +143,7 @@ def _value_subject(value: PersonValue) -> str:
 
 
 def _operand_words(operand: Column | Literal) -> str:
-    """Return the other side of a comparison, for one line of a sentence."""
+    """Return the text of the right side of a comparison, on one line."""
     return replace_unprintable(
         _subject(operand) if isinstance(operand, Column) else value_text(operand).removesuffix(".0")
     )

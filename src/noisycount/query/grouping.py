@@ -29,7 +29,7 @@ from noisycount.query.predicate import Column, Predicate
 from noisycount.query.readings import FUNCTIONS
 from noisycount.query.schema import INTEGERS, Kind, Schema, schema_of
 from noisycount.query.table_columns import column_of
-from noisycount.query.typed import PERIODS, ColumnGrouping, PeriodLength, call_end, pieces_of
+from noisycount.query.typed import PERIODS, ColumnGrouping, PeriodLength, call_end, split_list
 
 Key: TypeAlias = int | str | bool | date | None  # key of a group; None: the group of missing values
 
@@ -170,7 +170,7 @@ class NumberRanges(GroupBy):
     def canonical_key(self, key: object) -> Key:
         """Return the index of a range, from its index or its label."""
         if isinstance(key, str):
-            key = _places(self).get(key, key)
+            key = _range_indices(self).get(key, key)
         if key is None or (type(key) is int and 0 <= key < len(self.edges)):
             return key
         raise self._key_error(key, "they follow from the edges, so leave them out, or add null")
@@ -233,13 +233,13 @@ class Period(GroupBy):
         return None if key is None else self.span.label(int(key))  # type: ignore[arg-type]  # an index
 
 
-def are_of_persons(parts: Sequence[GroupBy]) -> bool:
+def are_person_values(parts: Sequence[GroupBy]) -> bool:
     """Return True if all groupings are by values of a person, so that each person is in one group."""
     return all(isinstance(part.column, PersonValue) for part in parts)
 
 
 @lru_cache(maxsize=8)
-def _places(ranges: NumberRanges) -> dict[object, int]:
+def _range_indices(ranges: NumberRanges) -> dict[object, int]:
     """Return the index of each range by its label."""
     return {ranges.label(place): place for place in range(len(ranges.edges))}
 
@@ -266,10 +266,10 @@ def resolve_group_by(
     written = [each.text if isinstance(each, ColumnGrouping) else each for each in listed]
     if not all(isinstance(each, str) for each in written):
         raise PredicateError(f"by must be names of columns, got {str(by)[:80]!r}")
-    items = [item for each in written for item in _items_of(each, schema)]
+    items = [item for each in written for item in _split_groupings(each, schema)]
     if not 1 <= len(items) <= MAX_PARTS:
         raise PredicateError(f"by must name 1 to {MAX_PARTS} columns, got {len(items)}")
-    parts = tuple(_part(item, schema, unit) for item in items)
+    parts = tuple(_parse_grouping(item, schema, unit) for item in items)
     names = [part.column.name for part in parts]
     for name in names:
         if names.count(name) > 1:
@@ -277,7 +277,7 @@ def resolve_group_by(
     return parts
 
 
-def _items_of(text: str, schema: Mapping[str, Kind]) -> Iterator[str]:
+def _split_groupings(text: str, schema: Mapping[str, Kind]) -> Iterator[str]:
     """Yield the items of a list with commas. Numbers after a colon are edges of the column before them."""
     name, _, how = text.rpartition(":")
     is_grouped = how.strip().lower() in PERIODS or all(_REAL.fullmatch(edge.strip()) for edge in how.split(","))
@@ -286,7 +286,7 @@ def _items_of(text: str, schema: Mapping[str, Kind]) -> Iterator[str]:
         return
     item = ""
     try:
-        pieces = pieces_of(text)
+        pieces = split_list(text)
     except ValueError:  # an unusual name of a column
         pieces = text.split(",")
     for piece in pieces:
@@ -300,12 +300,12 @@ def _items_of(text: str, schema: Mapping[str, Kind]) -> Iterator[str]:
     yield item
 
 
-def _part(item: str, schema: Mapping[str, Kind], unit: str | None) -> GroupBy:
+def _parse_grouping(item: str, schema: Mapping[str, Kind], unit: str | None) -> GroupBy:
     """Return one grouping, from the name of a column and the edges or period after a colon."""
     if item in schema:
         return EachValue(_grouped_column(item, schema), schema_of(schema).normalisers.get(item, str))
     if end := call_end(item):
-        return _part_of_value(parse_value(item[:end], schema), item[end:].strip().removeprefix(":"), schema)
+        return _grouping_by_person_value(parse_value(item[:end], schema), item[end:].strip().removeprefix(":"), schema)
     name, colon, how = item.rpartition(":")
     if not colon:
         name = item
@@ -323,8 +323,8 @@ def _part(item: str, schema: Mapping[str, Kind], unit: str | None) -> GroupBy:
         why = "which is no column" if type_ is None else f"whose type {type_} no question can use"
         raise PredicateError(f"by names {name[:80]!r}, {why}: {did_you_mean(name, list(schema))}")
     if isinstance(schema, Schema):
-        schema.require_clear(name, how.split(","), "by")
-    return _ranges(_grouped_column(name, schema), how)
+        schema.require_clear_decimal(name, how.split(","), "by")
+    return _grouping_by_column(_grouped_column(name, schema), how)
 
 
 def _grouped_column(name: str, schema: Mapping[str, Kind]) -> Column:
@@ -340,23 +340,23 @@ def _grouped_column(name: str, schema: Mapping[str, Kind]) -> Column:
     )
 
 
-def _part_of_value(value: PersonValue, how: str, schema: Mapping[str, Kind]) -> GroupBy:
-    """Return the grouping of persons by one of their values, in the normal form of its condition."""
+def _grouping_by_person_value(value: PersonValue, how: str, schema: Mapping[str, Kind]) -> GroupBy:
+    """Return the grouping by a value of a person. The condition inside the value is in normal form."""
     value = value.with_where(normal_form(value.where))
     if how:
-        schema_of(schema).require_clear(value.origin.name, how.split(","), "by")
-        return _ranges(value, how)
+        schema_of(schema).require_clear_decimal(value.origin.name, how.split(","), "by")
+        return _grouping_by_column(value, how)
     return EachValue(value, schema_of(schema).normalisers.get(value.origin.name, str))
 
 
-def _ranges(column: Column, how: str) -> GroupBy:
-    """Return the grouping of a column by the edges or the period after its colon."""
+def _grouping_by_column(column: Column, how: str) -> GroupBy:
+    """Return the grouping of a column by edges or by a period, as `how` states after the colon."""
     if how.strip().lower() in PERIODS:
         return Period(column, PERIODS[how.strip().lower()])
-    return NumberRanges(column, _edges(how, column))
+    return NumberRanges(column, _parse_edges(how, column))
 
 
-def _edges(text: str, column: Column) -> tuple[int | float, ...]:
+def _parse_edges(text: str, column: Column) -> tuple[int | float, ...]:
     """Return the edges of the ranges that a text lists.
 
     Raises:

@@ -29,8 +29,8 @@ def _only_values(test: tree.Predicate) -> list[Any] | None:
     return [value for value in values if not column.kind.is_discrete or value == floor(value)]
 
 
-def _may_hold(test: tree.Predicate, value: Any) -> bool:  # noqa: ANN401 - of the kind of the column
-    """Return True if a test of a column may be true when the column has this value."""
+def _may_be_true_of(test: tree.Predicate, value: Any) -> bool:  # noqa: ANN401 - of the kind of the column
+    """Return False only if a test of a column is certainly not true of this value."""
     match test:
         case tree.Comparison(column, operator, tree.Literal() as literal):
             other = _value(column, literal)
@@ -41,7 +41,7 @@ def _may_hold(test: tree.Predicate, value: Any) -> bool:  # noqa: ANN401 - of th
             others = [_value(column, choice) for choice in choices]
             return None in others or value in others
         case tree.Range():
-            return all(_may_hold(end, value) for end in _bounding_comparisons(test))
+            return all(_may_be_true_of(end, value) for end in _bounding_comparisons(test))
         case tree.Not(tree.Range() as inside):
             low, high = (_value(inside.column, end) for end in (inside.low, inside.high))
             return low is None or high is None or not low <= value <= high
@@ -220,7 +220,7 @@ def _is_admitted(test: tree.Predicate, value: Any) -> bool:  # noqa: ANN401 - of
         case tree.Not(tree.Pattern() as like):
             return not _is_admitted(like, value)
         case _:
-            return _may_hold(test, value.toordinal() if type(value) is date else value)
+            return _may_be_true_of(test, value.toordinal() if type(value) is date else value)
 
 
 def non_public_values(predicate: tree.Predicate, public: Public) -> Iterator[tuple[tree.Column, tree.Literal]]:
@@ -270,7 +270,7 @@ def _is_impossible(tests: Sequence[tree.Predicate]) -> bool:
     lists = [values for values in map(_only_values, tests) if values is not None]
     if lists:
         least = min(lists, key=len)
-        return not any(all(_may_hold(test, value) for test in tests) for value in least)
+        return not any(all(_may_be_true_of(test, value) for test in tests) for value in least)
     ends = [end for test in tests for end in _bounding_comparisons(test)]
     lows, highs = ([_bound_of(end) for end in ends if end.operator in operators] for operators in (_LOW, _HIGH))
     return any(
@@ -301,61 +301,77 @@ def impossible_hints(
         >>> impossible_hints([parse_predicate("age between 64 and 1", {"age": Kind.INTEGER}).normal])
         ['no record can satisfy age between 64 and 1: write the smaller end first']
     """
-    listed = [*row_conditions(predicates)]
-    absent = [*dict.fromkeys(found for each in listed for found in missing_literals(each, missing))]
+    conditions = [*row_conditions(predicates)]
+    absent = [*dict.fromkeys(found for each in conditions for found in missing_literals(each, missing))]
     unknown = [
-        *dict.fromkeys(found for each in listed for found in non_public_values(each, public) if found not in absent)
+        *dict.fromkeys(found for each in conditions for found in non_public_values(each, public) if found not in absent)
     ]
-    parts = (
-        [] if absent or unknown else [*dict.fromkeys(part for each in listed for part in contradictions(each, public))]
+    contradictory_parts = (
+        []
+        if absent or unknown
+        else [*dict.fromkeys(part for each in conditions for part in contradictions(each, public))]
     )
-    plain = {part for each in listed for part in contradictions(each)} if parts and public else {*parts}
+    contradictory_alone = (
+        {part for each in conditions for part in contradictions(each)}
+        if contradictory_parts and public
+        else {*contradictory_parts}
+    )
 
-    def reason(part: tree.Predicate) -> str:
-        return _remedy(part) if part in plain else _as_public(part, public)
+    def hint_end(part: tree.Predicate) -> str:
+        return _remedy_hint(part) if part in contradictory_alone else _public_values_hint(part, public)
 
-    def nobody(part: tree.Predicate) -> str:
+    def no_match_words(part: tree.Predicate) -> str:
         return "no person" if is_of_person(next(tree.tests(part))) else "no record"
 
     hints = chain(
-        (_ask_for_missing(column, literal) for column, literal in absent),
-        (not_public(column.source_name, public[column.source_name], literal.value) for column, literal in unknown),
-        (f"{nobody(part)} can satisfy {tree.canonical_text(part)}{reason(part)}" for part in parts),
+        (_missing_value_hint(column, literal) for column, literal in absent),
+        (
+            non_public_error(column.source_name, public[column.source_name], literal.value)
+            for column, literal in unknown
+        ),
+        (
+            f"{no_match_words(part)} can satisfy {tree.canonical_text(part)}{hint_end(part)}"
+            for part in contradictory_parts
+        ),
     )
-    more = len(absent) + len(unknown) + len(parts) - _SHOWN
-    others = [f"nor {more:,} other {'part' if more == 1 else 'parts'} of the questions"] if more > 0 else []
-    return [*islice(hints, _SHOWN), *others]
+    hidden_count = len(absent) + len(unknown) + len(contradictory_parts) - _SHOWN
+    last_hint = (
+        [f"nor {hidden_count:,} other {'part' if hidden_count == 1 else 'parts'} of the questions"]
+        if hidden_count > 0
+        else []
+    )
+    return [*islice(hints, _SHOWN), *last_hint]
 
 
-def _ask_for_missing(column: tree.Column, literal: tree.Literal) -> str:
-    return stands_for_missing(column.source_name, literal.value, f"ask with {column.text} is null")
+def _missing_value_hint(column: tree.Column, literal: tree.Literal) -> str:
+    return missing_value_error(column.source_name, literal.value, f"ask with {column.text} is null")
 
 
-def stands_for_missing(name: str, value: object, remedy: str) -> str:
+def missing_value_error(name: str, value: object, remedy: str) -> str:
     """Return the error about a value that stands for a missing value of a column, with the way to ask for these."""
     return f"{_value_words(value)} stands for a missing value of {replace_unprintable(name)}: {remedy}"
 
 
-def not_public(name: str, values: PublicValues, value: object) -> str:
+def non_public_error(name: str, values: PublicValues, value: object) -> str:
     """Return the error about a value or label that is not public, with the public values that may be meant."""
-    told = f"{_value_words(value)} is none of the public values of {replace_unprintable(name)}"
+    error = f"{_value_words(value)} is none of the public values of {replace_unprintable(name)}"
     if not values.listed:
-        return f"{told}, {values.words}"
+        return f"{error}, {values.words}"
     written = str if values.kind.is_number else _value_words
-    return f"{told}: {did_you_mean(str(value), [str(label) for label in values.labels], written)}"
+    return f"{error}: {did_you_mean(str(value), [str(label) for label in values.labels], written)}"
 
 
 def _value_words(value: object) -> str:
     return replace_unprintable(tree.quoted_text(value) if isinstance(value, str) else str(value))
 
 
-def _as_public(part: tree.Predicate, public: Public) -> str:
+def _public_values_hint(part: tree.Predicate, public: Public) -> str:
     """Return the end of a hint that gives the public values of a column as the reason."""
     name = next(tree.operands(part)).source_name
     return f", as the public values of {replace_unprintable(name)} are {replace_unprintable(public[name].words)}"
 
 
-def _remedy(part: tree.Predicate) -> str:
+def _remedy_hint(part: tree.Predicate) -> str:
     if isinstance(part, tree.Range):
         return ": write the smaller end first"
     if isinstance(part, tree.And):

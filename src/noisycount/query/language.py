@@ -129,7 +129,7 @@ def _find_column(name: str, schema: Schema, beside: Kind, table: str | None = No
         written = " or ".join(replace_unprintable(qualified_name(each)) for each in nearest)
         raise PredicateError(f"where names {shortened(name)} without its table: write {written}")
     else:
-        fault, other = "which is no column that questions may use", _no_column(name, beside)
+        fault, other = "which is no column that questions may use", _no_column_advice(name, beside)
     remedy = did_you_mean(name, [*schema], partial(typed_name, schema), other)
     if "." in name and not schema.tables and not remedy.startswith("did you mean"):
         remedy = "write the bare name of the column, in double quotes if it has a dot"
@@ -141,7 +141,7 @@ def _column_part(name: str) -> str:
     return name.partition(".")[2].casefold()
 
 
-def _no_column(name: str, beside: Kind) -> str:
+def _no_column_advice(name: str, beside: Kind) -> str:
     """Return advice for a name that is no column, by the kind of the other side of the comparison."""
     if beside is not Kind.TEXT:
         return f"{beside.example} beside a {beside.value} column"
@@ -150,7 +150,9 @@ def _no_column(name: str, beside: Kind) -> str:
 
 
 def _parsed_column(function: str, column: tree.Column) -> tree.Column:
-    """Return the column of the values that a function reads in texts; a column of such values is unchanged.
+    """Return the column that a function such as `number()` makes of a column of texts.
+
+    A column of numbers is unchanged by `number()`, and one of days by `date()`.
 
     Raises:
         PredicateError: The function does not apply to the kind of the column.
@@ -171,7 +173,7 @@ def _is_day_of(column: tree.Column, literal: tree.Column | tree.Literal) -> bool
     return column.kind is Kind.TIMESTAMP and isinstance(literal, tree.Literal) and literal.kind is Kind.DATE
 
 
-def _midnight(day: Any) -> tree.Literal:  # noqa: ANN401 - a date
+def _first_moment(day: Any) -> tree.Literal:  # noqa: ANN401 - a date
     """Return the first moment of a day."""
     return tree.Literal(Kind.TIMESTAMP, datetime.combine(day, time.min))
 
@@ -181,11 +183,11 @@ def _compared_with_day(column: tree.Column, operator: tree.Operator, day: Any) -
 
     The tree contains only moments, so that its text in a ledger never changes its meaning.
     """
-    begins = tree.Comparison(column, tree.Operator.AT_LEAST, _midnight(day))
+    begins = tree.Comparison(column, tree.Operator.AT_LEAST, _first_moment(day))
     if day == date.max:
         ends = tree.Comparison(column, tree.Operator.AT_MOST, tree.Literal(Kind.TIMESTAMP, _LAST_MOMENT))
     else:
-        ends = tree.Comparison(column, tree.Operator.LESS, _midnight(day + timedelta(days=1)))
+        ends = tree.Comparison(column, tree.Operator.LESS, _first_moment(day + timedelta(days=1)))
     match operator:
         case tree.Operator.EQUAL:
             return tree.And((begins, ends))
@@ -201,7 +203,7 @@ def _compared_with_day(column: tree.Column, operator: tree.Operator, day: Any) -
 
 def _range(column: tree.Column, low: tree.Literal, high: tree.Literal) -> tree.Predicate:
     """Return the predicate of a column between two literals. A day includes all of its moments."""
-    moments = (_midnight(end.value) if _is_day_of(column, end) else end for end in (low, high))
+    moments = (_first_moment(end.value) if _is_day_of(column, end) else end for end in (low, high))
     whole = tree.Range(column, *moments)
     if not _is_day_of(column, high) or whole.low.value > whole.high.value:  # type: ignore[operator]  # of one kind
         return whole  # a range with the greater end first is true of no record
@@ -234,14 +236,14 @@ def _membership(column: tree.Column, choices: Sequence[tree.Literal]) -> tree.Pr
     )
 
 
-def _tables_named(node: Node, schema: Schema) -> Iterator[str]:
+def _named_tables(node: Node, schema: Schema) -> Iterator[str]:
     """Yield the tables that a condition names outside values of a person."""
     match node:
         case ("name", name) if name in schema.tables:
             yield schema.tables[name].rows
         case ("and" | "or" | "not", *operands):
             for operand in operands:
-                yield from _tables_named(operand, schema)
+                yield from _named_tables(operand, schema)
 
 
 def _is_value(node: Node) -> bool:
@@ -282,7 +284,7 @@ class _TypedSyntax:
             case ("in", tested, *choices):
                 listed = [self.literal(choice) for choice in choices]
                 column = self.column(tested)
-                return _membership(column, self.beside(column, listed, choices))
+                return _membership(column, self.convert_literals(column, listed, choices))
             case ("between", tested, *ends) if any(map(_is_value, ends)):
                 bounds = zip((">=", "<="), ends, strict=True)
                 return tree.joined(
@@ -290,12 +292,12 @@ class _TypedSyntax:
                 )
             case ("between", tested, *ends):
                 column = self.column(tested)
-                low, high = self.beside(column, [self.literal(end) for end in ends], ends)
+                low, high = self.convert_literals(column, [self.literal(end) for end in ends], ends)
                 return _range(column, low, high)
             case ("like", tested, text):
                 column, pattern = self.column(tested), self.literal(text)
                 if isinstance(pattern.value, str):
-                    return tree.Pattern(column, self.normal_pattern(column.origin.name, pattern.value))
+                    return tree.Pattern(column, self.normalise_pattern(column.origin.name, pattern.value))
                 raise PredicateError(f"where has {pattern} after like: write a text such as 'a%'")
             case ("is", tested, ("null",)):
                 return tree.Missing(self.column(tested))
@@ -317,7 +319,7 @@ class _TypedSyntax:
                     remedy = f"write the column as {typed_name(self.schema, parts[0])}, not in single quotes"
             raise PredicateError(f"where compares two literals: {remedy}")
         if isinstance(right, tree.Literal):
-            (right,) = self.beside(left, [right], (one, other))
+            (right,) = self.convert_literals(left, [right], (one, other))
             if _is_day_of(left, right):
                 return _compared_with_day(left, operator, right.value)
         return tree.Comparison(left, operator, right)
@@ -335,7 +337,7 @@ class _TypedSyntax:
             case ("value", name, column, order, condition):
                 return self.person_value(name, column, order, condition)
             case ("+" | "-" as sign, base, ("duration", amount, unit)):
-                return Shifted.by(self.column(base), int(sign + amount), unit)
+                return Shifted.from_duration(self.column(base), int(sign + amount), unit)
             case ("function", name, _):
                 remedy = "write a date alone, in single quotes" if name == "date" else "write a number alone"
                 raise PredicateError(
@@ -365,7 +367,7 @@ class _TypedSyntax:
                 raise PredicateError(f"where has {name}() of {used}: name a column of the records")
         where = EVERY_ROW if condition is None else inside.predicate(condition)
         function = Function.ANY if name == NONE else Function(name)
-        tables = [] if condition is None else [*dict.fromkeys(_tables_named(condition, self.schema))]
+        tables = [] if condition is None else [*dict.fromkeys(_named_tables(condition, self.schema))]
         value = PersonValue.from_function(function, where, value_column, order_column, next(iter(tables), None))
         if any(each != value.table for each in tables) or (self.schema.tables and value.table is None):
             first = tree.quoted_name(next(iter(self.schema.tables)))
@@ -395,31 +397,31 @@ class _TypedSyntax:
                 raise PredicateError("where compares with null, which nothing equals: write is null")
         raise misplaced_node_error(node)
 
-    def beside(
+    def convert_literals(
         self, column: tree.Column, literals: Sequence[tree.Literal], nodes: Iterable[Node]
     ) -> tuple[tree.Literal, ...]:
-        """Return the literals as values of the kind of a column, if they have such values; texts in their normal form.
+        """Convert literals to the kind of a column where possible, and texts to their normal form.
 
         If one literal is a real, all become reals. Other literals stay unchanged, and the tree refuses them.
         """
         bare = (node[1] if node[0] == "-" else node for node in nodes)
         numerals = [node[1] for node in bare if node[0] == "number"]
-        self.schema.require_clear(column.origin.name, numerals, "where")
+        self.schema.require_clear_decimal(column.origin.name, numerals, "where")
         if column.kind is Kind.TEXT:
-            literals = [self.normal(column.origin.name, literal) for literal in literals]
-        fitted = [literal.beside(column.kind) for literal in literals]
+            literals = [self.normalise_literal(column.origin.name, literal) for literal in literals]
+        fitted = [literal.as_kind(column.kind) for literal in literals]
         if any(literal.kind is Kind.REAL for literal in fitted):
-            fitted = [literal.beside(Kind.REAL) for literal in fitted]
+            fitted = [literal.as_kind(Kind.REAL) for literal in fitted]
             if column.kind.is_number:
                 _require_real(column, numerals)
         return tuple(fitted)
 
-    def normal(self, name: str, literal: tree.Literal) -> tree.Literal:
+    def normalise_literal(self, name: str, literal: tree.Literal) -> tree.Literal:
         """Return a literal in the normal form that the owner states for the texts of a column."""
         normalise, text = self.schema.normalisers.get(name), literal.value
         return tree.Literal(Kind.TEXT, normalise(text)) if normalise and isinstance(text, str) else literal
 
-    def normal_pattern(self, name: str, pattern: str) -> str:
+    def normalise_pattern(self, name: str, pattern: str) -> str:
         """Return a like pattern in which the texts between wildcards are in the normal form of a column.
 
         Raises:

@@ -23,7 +23,9 @@ _SURELY_WITHIN_BOUNDS = 100
 EXACT_INTEGERS = 2**53
 
 
-def _comparison(left: tree.Column, operator: tree.Operator, right: tree.Column | tree.Literal) -> tree.Predicate:
+def _normalise_comparison(
+    left: tree.Column, operator: tree.Operator, right: tree.Column | tree.Literal
+) -> tree.Predicate:
     """Return the normal form of a comparison."""
     if isinstance(right, tree.Column):
         return (
@@ -34,7 +36,7 @@ def _comparison(left: tree.Column, operator: tree.Operator, right: tree.Column |
     if isinstance(right.value, bool):
         flag = tree.Flag(left)
         return flag if right.value is (operator is tree.Operator.EQUAL) else tree.Not(flag)
-    literal = _literal(left, right)
+    literal = _normalise_literal(left, right)
     if isinstance(left, PersonValue) and left.function is Function.COUNT and left.column is None:
         exists = _EXISTENCE.get((operator, literal.value))
         if exists is not None:
@@ -54,7 +56,7 @@ _EXISTENCE: Mapping[tuple[tree.Operator, object], bool] = {
 }
 
 
-def _literal(column: tree.Column, literal: tree.Literal) -> tree.Literal:
+def _normalise_literal(column: tree.Column, literal: tree.Literal) -> tree.Literal:
     """Return the normal form of a literal: zero without its sign, and a whole real beside integers as an integer.
 
     A whole real becomes an integer only below 2^53 in absolute value, where every integer is exact as a real.
@@ -108,7 +110,7 @@ def _normalise(predicate: tree.Predicate, *, negated: bool) -> tree.Predicate:
             kind = _OTHER[type(predicate)] if negated else type(predicate)
             return _join_normal_forms([_normalise(part, negated=negated) for part in operands], kind)
         case tree.Comparison(left, operator, right):
-            return _comparison(left, operator.negated if negated else operator, right)
+            return _normalise_comparison(left, operator.negated if negated else operator, right)
     test = tree.Not(predicate) if negated else predicate
     if isinstance(predicate, tree.Range | tree.Membership):  # a range joins its ends by and, a list its values by or
         return _join_normal_forms([test], tree.And if isinstance(predicate, tree.Range) is not negated else tree.Or)
@@ -118,7 +120,7 @@ def _normalise(predicate: tree.Predicate, *, negated: bool) -> tree.Predicate:
 def _join_normal_forms(operands: Iterable[tree.Predicate], kind: _Connective) -> tree.Predicate:
     """Join normal forms by one connective: each once, in order, with ranges and lists where they are possible."""
     decisive = tree.Constant(kind is tree.Or)
-    parts = set(_parts(operands, kind))
+    parts = set(_flat_operands(operands, kind))
     if decisive in parts:
         return decisive
     joined = _with_lists(_with_ranges(parts - {tree.Constant(kind is tree.And)}, kind), kind)
@@ -128,18 +130,21 @@ def _join_normal_forms(operands: Iterable[tree.Predicate], kind: _Connective) ->
     return ordered[0] if len(ordered) == 1 else kind(tuple(ordered))
 
 
-def _parts(operands: Iterable[tree.Predicate], kind: _Connective) -> Iterator[tree.Predicate]:
-    """Yield the operands; those of the same connective, and the comparisons of ranges and lists, replace their node."""
+def _flat_operands(operands: Iterable[tree.Predicate], kind: _Connective) -> Iterator[tree.Predicate]:
+    """Yield the operands of a connective.
+
+    Operands with the same connective, ranges and lists are replaced by their own operands.
+    """
     for operand in operands:
         inner = operand.operand if isinstance(operand, tree.Not) else operand
         is_plain = inner is operand
         match inner:
             case tree.And(parts) | tree.Or(parts) if type(inner) is kind:
-                yield from _parts(parts, kind)
+                yield from _flat_operands(parts, kind)
             case tree.Range(column, low, high) if is_plain is (kind is tree.And):
-                yield from map(partial(_comparison, column), _ENDS[kind], (low, high))
+                yield from map(partial(_normalise_comparison, column), _ENDS[kind], (low, high))
             case tree.Membership(column, choices) if is_plain is (kind is tree.Or):
-                yield from map(partial(_comparison, column, _LISTED[kind]), choices)
+                yield from map(partial(_normalise_comparison, column, _LISTED[kind]), choices)
             case _:
                 yield operand
 
@@ -147,15 +152,15 @@ def _parts(operands: Iterable[tree.Predicate], kind: _Connective) -> Iterator[tr
 def _with_ranges(parts: set[tree.Predicate], kind: _Connective) -> set[tree.Predicate]:
     """Return the parts, with a range in place of the two bounds of a column that has one of each."""
     found = set(parts)
-    for ends in _by_column(parts, _ENDS[kind]).values():
+    for ends in _comparisons_by_column(parts, _ENDS[kind]).values():
         low, high = ([end for end in ends if end.operator is operator] for operator in _ENDS[kind])
         if len(low) == len(high) == 1:
             found -= {*low, *high}
-            found.add(_range(low[0], high[0], kind))
+            found.add(_range_or_outside(low[0], high[0], kind))
     return found
 
 
-def _range(low: tree.Comparison, high: tree.Comparison, kind: _Connective) -> tree.Predicate:
+def _range_or_outside(low: tree.Comparison, high: tree.Comparison, kind: _Connective) -> tree.Predicate:
     """Return the predicate of two bounds of one column: a range, or the values outside it."""
     if low.right == high.right:
         return replace(low, operator=tree.Operator.EQUAL if kind is tree.And else tree.Operator.NOT_EQUAL)
@@ -167,7 +172,7 @@ def _range(low: tree.Comparison, high: tree.Comparison, kind: _Connective) -> tr
 def _with_lists(parts: set[tree.Predicate], kind: _Connective) -> set[tree.Predicate]:
     """Return the parts, with one list in place of all values that a column is compared with."""
     found = set(parts)
-    for equal in _by_column(parts, (_LISTED[kind],)).values():
+    for equal in _comparisons_by_column(parts, (_LISTED[kind],)).values():
         if len(equal) > 1:
             ordered = sorted(equal, key=tree.canonical_text)
             choices = tuple(each.right for each in ordered if isinstance(each.right, tree.Literal))
@@ -177,7 +182,7 @@ def _with_lists(parts: set[tree.Predicate], kind: _Connective) -> set[tree.Predi
     return found
 
 
-def _by_column(
+def _comparisons_by_column(
     parts: Iterable[tree.Predicate], operators: Sequence[tree.Operator]
 ) -> dict[tuple[tree.Column, Kind], list[tree.Comparison]]:
     """Return the comparisons with literals by these operators, grouped by column and kind of literal."""
@@ -209,23 +214,23 @@ def parse_predicate(text: str, schema: Mapping[str, Kind]) -> ParsedPredicate:
             "a question must be a text, such as \"town = 'Bern' and age >= 65\", got an object of the class"
             f" {type(text).__name__}: a desk counts its own records, by the names of their columns"
         )
-    return _read(text, _Same(schema if isinstance(schema, Schema) else Schema(schema)))
+    return _parse_cached(text, _SchemaByIdentity(schema if isinstance(schema, Schema) else Schema(schema)))
 
 
 @frozen(eq=False)
-class _Same:
+class _SchemaByIdentity:
     """A schema that equals only itself: comparing all columns would take longer than reading a query."""
 
     schema: Schema
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.schema is other.schema
+        return isinstance(other, _SchemaByIdentity) and self.schema is other.schema
 
     def __hash__(self) -> int:
         return id(self.schema)
 
 
 @lru_cache(maxsize=256)  # a query is read at each step from its text to its answer
-def _read(text: str, same: _Same) -> ParsedPredicate:
+def _parse_cached(text: str, same: _SchemaByIdentity) -> ParsedPredicate:
     asked = parse(text, same.schema)
     return ParsedPredicate(asked, normal_form(asked))

@@ -41,7 +41,7 @@ class Function(Enum):
 
 @frozen
 class _Computed(Column):
-    """A value that is computed from columns. Its name is its text in the language."""
+    """A value that is computed from columns. Its name is its text in the language, such as `any(x > 1)`."""
 
     def __str__(self) -> str:
         return f"{tree.short_text(self.name)} ({self.kind.value})"
@@ -124,7 +124,7 @@ class PersonValue(_Computed):
 
     @property
     def origin(self) -> Column:
-        """Column of the records that has the values, or this value if it is a number of rows or a truth."""
+        """Column of the records from which the values come; this value itself for a number of rows or a truth value."""
         return self if self.column is None or self.function is Function.COUNT else self.column.origin
 
     @property
@@ -140,7 +140,7 @@ class PersonValue(_Computed):
         yield from tree.columns(self.where)
 
     @property
-    def inner(self) -> Iterator["PersonValue"]:
+    def inner_values(self) -> Iterator["PersonValue"]:
         """Values of the person that the condition of the rows uses."""
         return values_in([self.where])
 
@@ -244,7 +244,7 @@ class Shifted(_Computed):
     days: int = 0  # days, negative for earlier
 
     @classmethod
-    def by(cls, base: Column, amount: int, unit: str) -> "Shifted":
+    def from_duration(cls, base: Column, amount: int, unit: str) -> "Shifted":
         """Return a column that is moved by days, months or years.
 
         Raises:
@@ -297,13 +297,14 @@ class Shifted(_Computed):
             return first, date(end // 12, end % 12 + 1, monthrange(end // 12, end % 12 + 1)[1])
         return date(1 + whole // 12, whole % 12 + 1, 1), last
 
-    def moved(self, moment: Moment) -> Moment | None:
+    def shift(self, moment: Moment) -> Moment | None:
         """Return a moment moved by the duration; None if it leaves the years 1 to 9999.
 
         Example:
             >>> day = Column("day", Kind.DATE)
-            >>> Shifted.by(day, 1, "month").moved(date(2026, 1, 31)), Shifted.by(day, 1, "day").moved(date.max)
-            (datetime.date(2026, 2, 28), None)
+            >>> Shifted.from_duration(day, 1, "month").shift(date(2026, 1, 31))
+            datetime.date(2026, 2, 28)
+            >>> Shifted.from_duration(day, 1, "day").shift(date.max)
         """
         try:
             if self.days:
@@ -358,14 +359,14 @@ def require_one_level(predicate: Predicate) -> None:
     levels = [(test, is_of_person(test)) for test in tree.tests(predicate)]
     rows = [test for test, of_person in levels if of_person is False]
     if rows and any(of_person for _, of_person in levels):
-        raise _joined_levels(rows[0], "with conditions of a person")
+        raise _joined_levels_error(rows[0], "with conditions of a person")
     if _depth([predicate]) > MOST_NESTED:
         raise PredicateError(
             f"where nests values of a person more than {MOST_NESTED} deep, such as any() inside any(): ask less at once"
         )
 
 
-def _joined_levels(test: Predicate, other: str) -> PredicateError:
+def _joined_levels_error(test: Predicate, other: str) -> PredicateError:
     """Return the error about a condition of one row that is joined with another condition."""
     text = tree.canonical_text(test)
     return PredicateError(
@@ -375,10 +376,10 @@ def _joined_levels(test: Predicate, other: str) -> PredicateError:
 
 
 def with_rows_of_tables(predicate: Predicate, single_tables: Collection[str]) -> Predicate:
-    """Return a predicate about several tables, either of the rows of one table or of persons.
+    """Return a predicate about several tables as a condition of the rows of one table, or as a condition of persons.
 
-    Conditions of the rows of one table alone stay as they are. Beside conditions of other tables or of a person, they
-    become `any` of a table with one row a person, and are refused for other tables.
+    If all conditions are about the rows of one table, the predicate is unchanged. Otherwise a condition of the rows of
+    a table becomes `any(…)` if the table has one row a person, and raises an error if it has more.
 
     Args:
         predicate: The predicate.
@@ -396,7 +397,7 @@ def with_rows_of_tables(predicate: Predicate, single_tables: Collection[str]) ->
             return tree.Flag(PersonValue.from_function(Function.ANY, node, table=table))
         is_test = not isinstance(node, tree.Not | tree.And | tree.Or)
         if table is not None or (is_test and is_of_person(node) is False):
-            raise _joined_levels(node, "with conditions of other tables or of a person")
+            raise _joined_levels_error(node, "with conditions of other tables or of a person")
         match node:
             case tree.Not(operand):
                 return tree.Not(of_persons(operand))
@@ -440,7 +441,7 @@ def row_table(columns: Iterable[Column], predicates: Iterable[Predicate | None])
 
 
 def _depth(predicates: Iterable[Predicate]) -> int:
-    """Return how deep values of a person stand inside each other."""
+    """Return the depth to which values of a person are nested."""
     return max((1 + _depth([value.where]) for value in values_in(predicates)), default=0)
 
 

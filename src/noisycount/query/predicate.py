@@ -112,7 +112,7 @@ class Column:
 
     @property
     def origin(self) -> "Column":
-        """The column of the records that has the values."""
+        """The column of the records from which the values come."""
         return self
 
     @property
@@ -140,8 +140,8 @@ class Literal:
     def __str__(self) -> str:
         return f"the {self.kind.value} {shortened(self.value)}"
 
-    def beside(self, kind: Kind) -> "Literal":
-        """Return the literal as a value of the kind of the other side, if it has such a value.
+    def as_kind(self, kind: Kind) -> "Literal":
+        """Return the literal converted to the kind of the other side of a comparison; unchanged if this is impossible.
 
         A text beside a date or a timestamp is read as ISO 8601, and an integer beside a real becomes a real. A day
         beside a timestamp stays a day, which represents all of its moments.
@@ -158,7 +158,11 @@ class Literal:
         try:
             if kind.quoted.fullmatch(value):
                 is_day = Date.quoted.fullmatch(value) is not None
-                return Literal(Kind.DATE, Kind.DATE.parsed(value)) if is_day else Literal(kind, kind.parsed(value))
+                return (
+                    Literal(Kind.DATE, Kind.DATE.parse_quoted(value))
+                    if is_day
+                    else Literal(kind, kind.parse_quoted(value))
+                )
         except ValueError:
             remedy = f"there is no such {kind.noun}, {remedy}"
         if kind.is_moment and (short := _SHORT_DATE.match(value)):
@@ -220,7 +224,7 @@ class Range:
     high: Literal
 
     def __post_init__(self) -> None:
-        _require_no_flag(self.column, "between")
+        _require_not_boolean(self.column, "between")
         _require_comparable(self.column, self.low, is_order=True)
         _require_comparable(self.column, self.high, is_order=True)
         _require_one_kind((self.low, self.high))
@@ -234,7 +238,7 @@ class Membership:
     choices: tuple[Literal, ...]
 
     def __post_init__(self) -> None:
-        _require_no_flag(self.column, "in")
+        _require_not_boolean(self.column, "in")
         if not self.choices:
             raise PredicateError(
                 f"where has an empty list after in for {self.column}: write {self.column.kind.example}"
@@ -320,7 +324,7 @@ def tests(predicate: Predicate) -> Iterator[Predicate]:
 
 
 def operands(predicate: Predicate) -> Iterator[Column]:
-    """Yield what a predicate compares: columns and values of a person, in order and with repetitions."""
+    """Yield the columns and the values of a person that a predicate compares, in order and with repetitions."""
     for test in tests(predicate):
         match test:
             case Constant():
@@ -384,7 +388,7 @@ def _require_one_kind(literals: tuple[Literal, ...]) -> None:
         raise PredicateError("where lists integers beside reals: write them all as reals")
 
 
-def _require_no_flag(column: Column, keyword: str) -> None:
+def _require_not_boolean(column: Column, keyword: str) -> None:
     if column.kind is Kind.BOOLEAN:
         raise PredicateError(f"where uses {keyword} on {column}: use = or <> with true or false")
 

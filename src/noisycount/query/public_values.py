@@ -12,7 +12,7 @@ from noisycount.display.values import shortened_repr
 from noisycount.errors import ConfigError
 from noisycount.query.close_names import did_you_mean
 from noisycount.query.grouping import EachValue, GroupBy, Key, KeySet, Period
-from noisycount.query.impossible import not_public, stands_for_missing
+from noisycount.query.impossible import missing_value_error, non_public_error
 from noisycount.query.schema import (
     Kind,
     PublicValues,
@@ -39,13 +39,17 @@ def public_values(stated: Mapping[str, Stated], kinds: Mapping[str, Kind]) -> di
         {'age': '0 to 120', 'visit': '2026-01-01 to 2026-12-31'}
     """
     found = {}
-    for name, said in stated.items():
+    for name, statement in stated.items():
         if name not in kinds:
             raise ConfigError(f"values names {name!r}, which is no column: {did_you_mean(name, [*kinds])}")
         try:
-            normal = said if isinstance(said, str) else _normal(said, schema_of(kinds).normalisers.get(name, str))
+            normal = (
+                statement
+                if isinstance(statement, str)
+                else _normalise_texts(statement, schema_of(kinds).normalisers.get(name, str))
+            )
             found[name] = (
-                _range(kinds[name], normal) if isinstance(normal, str) else _listed_values(kinds[name], normal)
+                _parse_range(kinds[name], normal) if isinstance(normal, str) else _parse_list(kinds[name], normal)
             )
         except ValueError as error:
             raise ConfigError(f"values of {name!r} {error}") from None
@@ -58,12 +62,12 @@ def with_public_values(schema: Schema, stated: Mapping[str, Stated]) -> Schema:
     return replace(schema, public={name: public[name] for name in schema if name in public})
 
 
-def _normal(said: Sequence[object], normalise: Callable[[str], str]) -> list[object]:
+def _normalise_texts(values: Sequence[object], normalise: Callable[[str], str]) -> list[object]:
     """Return a list of values, with its texts in the normal form of their column."""
-    return [normalise(value) if isinstance(value, str) else value for value in said]
+    return [normalise(value) if isinstance(value, str) else value for value in values]
 
 
-def _listed_values(kind: Kind, said: Sequence[object]) -> PublicValues:
+def _parse_list(kind: Kind, items: Sequence[object]) -> PublicValues:
     """Return listed values of a kind.
 
     Raises:
@@ -72,8 +76,8 @@ def _listed_values(kind: Kind, said: Sequence[object]) -> PublicValues:
     if kind is Kind.BOOLEAN:
         raise ValueError("are true and false anyway: leave them out")
     values = []
-    for each in said:
-        value = _listed_value(kind, each)
+    for each in items:
+        value = _parse_listed_value(kind, each)
         if kind.fault(value) or (kind is Kind.TEXT and not kind.is_key(value)):
             raise ValueError(
                 f"have {shortened_repr(each)}, and the column is of kind {kind.value}: write {kind.example}"
@@ -87,35 +91,35 @@ def _listed_values(kind: Kind, said: Sequence[object]) -> PublicValues:
     return PublicValues(kind, tuple(values))
 
 
-def _listed_value(kind: Kind, said: object) -> object:
-    """Return a listed value as a value of the kind. A number may be a text, as in a file of values."""
-    if kind.is_number and isinstance(said, str) and _NUMBER.fullmatch(said.strip()):
-        said = float(said) if "." in said else int(said)
-    if kind is Kind.REAL and type(said) is int:
-        return float(said)
-    return kind.key(said)
+def _parse_listed_value(kind: Kind, value: object) -> object:
+    """Return a listed value converted to the kind. A number may be given as a text, as it is in a file of values."""
+    if kind.is_number and isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+        value = float(value) if "." in value else int(value)
+    if kind is Kind.REAL and type(value) is int:
+        return float(value)
+    return kind.key(value)
 
 
-def _range(kind: Kind, said: str) -> PublicValues:
+def _parse_range(kind: Kind, text: str) -> PublicValues:
     """Return the range between two ends, or of one year, quarter or month.
 
     Raises:
         ValueError: The text is no range of the kind.
     """
-    ends = _RANGE.fullmatch(said)
-    first, last = ends.groups() if ends else (said.strip(), said.strip())
+    ends = _RANGE.fullmatch(text)
+    first, last = ends.groups() if ends else (text.strip(), text.strip())
     if kind.is_moment:
         low, high = _parse_period_end(kind, first, is_last=False), _parse_period_end(kind, last, is_last=True)
     elif kind.is_number and ends and _NUMBER.fullmatch(first) and _NUMBER.fullmatch(last):
-        low, high = _listed_value(kind, first), _listed_value(kind, last)  # type: ignore[assignment]  # numbers
+        low, high = _parse_listed_value(kind, first), _parse_listed_value(kind, last)  # type: ignore[assignment]  # numbers
     else:
         low = high = None
     if any(end is None or kind.fault(end) for end in (low, high)):
         example = "2026, or 2026-01 to 2026-12" if kind.is_moment else "0 to 120"
         remedy = f"write a range such as {example}" if kind.is_number or kind.is_moment else 'write a list, ["a", "b"]'
-        raise ValueError(f"are {shortened_repr(said)}, and the column is of kind {kind.value}: {remedy}")
+        raise ValueError(f"are {shortened_repr(text)}, and the column is of kind {kind.value}: {remedy}")
     if low > high:  # type: ignore[operator]  # both ends are of one kind, as `fault` checked
-        raise ValueError(f"are {shortened_repr(said)}, which does not rise: write the smaller end first")
+        raise ValueError(f"are {shortened_repr(text)}, which does not rise: write the smaller end first")
     return PublicValues(kind, low=low, high=high)
 
 
@@ -129,7 +133,7 @@ def _parse_period_end(kind: Kind, text: str, *, is_last: bool) -> date | None:
                 day = date(first // 12, first % 12 + 1, 1)
             except ValueError:
                 return None
-            return _of_day(kind, day - timedelta(is_last), is_last=is_last)
+            return _day_or_moment(kind, day - timedelta(is_last), is_last=is_last)
     try:
         day = date.fromisoformat(text)
     except ValueError:
@@ -137,10 +141,10 @@ def _parse_period_end(kind: Kind, text: str, *, is_last: bool) -> date | None:
             return datetime.fromisoformat(text) if kind is Kind.TIMESTAMP else None
         except ValueError:
             return None
-    return _of_day(kind, day, is_last=is_last)
+    return _day_or_moment(kind, day, is_last=is_last)
 
 
-def _of_day(kind: Kind, day: date, *, is_last: bool) -> date:
+def _day_or_moment(kind: Kind, day: date, *, is_last: bool) -> date:
     """Return a day; for timestamps, its first or its last moment."""
     return day if kind is Kind.DATE else datetime.combine(day, time.max if is_last else time.min)
 
@@ -172,7 +176,7 @@ def public_keys(part: GroupBy, values: PublicValues | None) -> tuple[Key, ...] |
 
 
 def foreign_keys(keys: KeySet, schema: Mapping[str, Kind]) -> Iterator[str]:
-    """Yield an error for each key of a table that no record has, by what the owner states about its column."""
+    """Yield an error for each key of a table that no record can have, as the owner states about its column."""
     for part, listed in zip(keys.parts, keys.values, strict=True):
         name = part.column.name
         absent = schema_of(schema).missing.get(name, frozenset()) if isinstance(part, EachValue) else frozenset()
@@ -181,6 +185,6 @@ def foreign_keys(keys: KeySet, schema: Mapping[str, Kind]) -> Iterator[str]:
         every = None if known is None else {*known, None}
         for key in listed:
             if key in absent:
-                yield stands_for_missing(part.text, part.label(key), "list the key null")
+                yield missing_value_error(part.text, part.label(key), "list the key null")
             elif values is not None and every is not None and key not in every:
-                yield not_public(part.text, values, part.label(key))
+                yield non_public_error(part.text, values, part.label(key))

@@ -21,7 +21,7 @@ from noisycount.query.typed import (
     parse_by,
     parse_confidence,
     parse_margins,
-    parse_of,
+    parse_scope,
     parse_within,
 )
 
@@ -110,8 +110,8 @@ class Query:
     def from_json(cls, sent: Mapping[str, Any]) -> Self:
         """Return the query that a program sends as JSON, with the member names of the service.
 
-        A key is taken literally, never as a range. A list of conditions is a list even if it has one condition, except
-        with `by`. `error` is a member too; the service does not take it.
+        A key such as "1..5" is that text, never a range. A list of conditions is a list even if it has one condition,
+        except with `by`. `error` is a member too; the service does not take it.
 
         Raises:
             ValueError: A member is unknown, or its value is invalid. The message begins with the name of the member.
@@ -128,7 +128,7 @@ class Query:
         where = members.pop("where", [])
         parts = {name: _MEMBERS[name][1](name, value) for name, value in members.items()}
         is_list = isinstance(where, list) and bool(where) and not parts.get("by")
-        return cls(wheres=_as_list(where), is_list=is_list, **parts)
+        return cls(wheres=_list_of_texts(where), is_list=is_list, **parts)
 
     def to_json(self) -> dict[str, Any]:
         """Return the query as JSON, which a program sends and which `from_json` reads as a query of the same meaning.
@@ -143,21 +143,21 @@ class Query:
         members = {
             "where": list(self.wheres) if has_several else next(iter(self.wheres), None),
             "by": [each.typed if isinstance(each, ColumnGrouping) else each for each in by],
-            "keys": _sent_keys(self.keys),
+            "keys": _keys_to_json(self.keys),
             "other": self.other,
-            "margins": _sent_margins(self.margins),
+            "margins": _margins_to_json(self.margins),
             "groups_per_unit": self.groups_per_unit,
             "cumulative": self.cumulative,
             "noise": self.noise and noises[self.noise],
-            "epsilon": _sent_price(self.epsilon),
-            "rho": _sent_price(self.rho),
-            "delta": _sent_price(self.delta),
-            "within": self.within if isinstance(self.within, str) else _sent_share("within", self.within),
-            "error": _sent_number("error", self.error),
-            "at_most": _sent_price(self.at_most),
+            "epsilon": _price_to_json(self.epsilon),
+            "rho": _price_to_json(self.rho),
+            "delta": _price_to_json(self.delta),
+            "within": self.within if isinstance(self.within, str) else _share_to_json("within", self.within),
+            "error": _number_to_json("error", self.error),
+            "at_most": _price_to_json(self.at_most),
             "of": self.of,
-            "guess": _sent_number("guess", self.guess),
-            "confidence": _sent_share("confidence", self.confidence),
+            "guess": _number_to_json("guess", self.guess),
+            "confidence": _share_to_json("confidence", self.confidence),
         }
         return {name: value for name, value in members.items() if value}
 
@@ -173,7 +173,7 @@ class Query:
 
 
 def _member_parser(parse: Callable[[Any], Any]) -> Callable[[str, Any], Any]:
-    """Return a function of a member's name and value. The message of its ValueError begins with the name."""
+    """Return a parser that takes a member's name and value, and begins the message of its ValueError with the name."""
 
     def read(name: str, value: Any) -> Any:  # noqa: ANN401 - a value of JSON
         try:
@@ -189,7 +189,7 @@ def _read_price(name: str, value: validation.RationalLike) -> Fraction:
 
 
 def _read_keys(_: str, keys: Mapping[str, Sequence[object]]) -> Mapping[str, TypedKeys] | None:
-    """Return the keys of each column, each taken literally; None if no column has any."""
+    """Return the keys of each column as typed keys, none of which is a range; None if no column has keys."""
     texts = {
         column: [str(value).lower() if isinstance(value, bool) else value for value in values]
         for column, values in keys.items()
@@ -207,7 +207,7 @@ def _unchanged(_: str, value: Any) -> Any:  # noqa: ANN401 - a value of JSON
 # For each member of a query in JSON: its types, and the function that reads its value.
 _MEMBERS: Mapping[str, tuple[tuple[type, ...], Callable[[str, Any], Any]]] = {
     "where": ((str, list), _unchanged),
-    "by": ((str, list), _member_parser(lambda typed: parse_by(_as_list(typed)) or None)),
+    "by": ((str, list), _member_parser(lambda typed: parse_by(_list_of_texts(typed)) or None)),
     "keys": ((dict,), _read_keys),
     "margins": ((list,), _member_parser(parse_margins)),
     "other": ((bool,), _unchanged),
@@ -219,7 +219,7 @@ _MEMBERS: Mapping[str, tuple[tuple[type, ...], Callable[[str, Any], Any]]] = {
     "delta": (_PRICE, lambda _, value: validation.exact_delta(value)),
     "within": ((str,), _member_parser(parse_within)),
     "at_most": (_PRICE, _read_price),
-    "of": ((str,), _member_parser(parse_of)),
+    "of": ((str,), _member_parser(parse_scope)),
     "error": ((int, float), _unchanged),
     "guess": ((int, float), _unchanged),
     "confidence": ((str,), _member_parser(parse_confidence)),
@@ -243,20 +243,20 @@ def _check_member(name: str, value: object) -> None:
                 raise ValueError(f"{name} must list texts, whole numbers, true, false or null for {column!r}")
 
 
-def _as_list(texts: str | Sequence[str]) -> Sequence[str]:
+def _list_of_texts(texts: str | Sequence[str]) -> Sequence[str]:
     return [texts] if isinstance(texts, str) else texts
 
 
-def _sent_keys(keys: Keys | None) -> dict[str, list[int | str | bool | None]]:
+def _keys_to_json(keys: Keys | None) -> dict[str, list[int | str | bool | None]]:
     """Return keys by column as JSON."""
     if keys is None:
         return {}
     if not isinstance(keys, Mapping):
         raise ValueError("keys must be listed by column in JSON, not cell by cell")  # noqa: TRY004
-    return {column: [_sent_key(column, key) for key in column_keys] for column, column_keys in keys.items()}
+    return {column: [_key_to_json(column, key) for key in column_keys] for column, column_keys in keys.items()}
 
 
-def _sent_key(column: str, key: object) -> int | str | bool | None:
+def _key_to_json(column: str, key: object) -> int | str | bool | None:
     """Return a key as JSON. Raise ValueError for a range, as JSON states each key in full."""
     if isinstance(key, TypedKey):
         if key.is_range:
@@ -265,7 +265,7 @@ def _sent_key(column: str, key: object) -> int | str | bool | None:
     return key if key is None or isinstance(key, int | str) else str(key)
 
 
-def _sent_margins(margins: str | Sequence[str | Sequence[str]]) -> list[str]:
+def _margins_to_json(margins: str | Sequence[str | Sequence[str]]) -> list[str]:
     """Return the names of margins as JSON, columns joined by `*`. Raise ValueError for a comma: it separates names."""
     listed = [margins] if isinstance(margins, str) else margins
     names = [margin if isinstance(margin, str) else "*".join(margin) or _TOTAL for margin in listed]
@@ -275,12 +275,12 @@ def _sent_margins(margins: str | Sequence[str | Sequence[str]]) -> list[str]:
     return names
 
 
-def _sent_price(value: validation.RationalLike | None) -> str | None:
+def _price_to_json(value: validation.RationalLike | None) -> str | None:
     number = None if value is None or isinstance(value, str) else validation.parse_rational(value)
     return validation.exact_text(number) if number is not None else value  # type: ignore[return-value]
 
 
-def _sent_number(name: str, value: float | Fraction | None) -> float | None:
+def _number_to_json(name: str, value: float | Fraction | None) -> float | None:
     """Return a number as JSON. Raise ValueError if no float stands for it exactly, as for 1/3."""
     if value is None or not isinstance(value, Fraction):
         return value
@@ -290,6 +290,6 @@ def _sent_number(name: str, value: float | Fraction | None) -> float | None:
     return number
 
 
-def _sent_share(name: str, share: float | Fraction | None) -> str | None:
-    number = _sent_number(name, share)
+def _share_to_json(name: str, share: float | Fraction | None) -> str | None:
+    number = _number_to_json(name, share)
     return None if number is None else percent(float(number)).replace(" ", "")

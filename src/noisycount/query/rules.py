@@ -12,7 +12,7 @@ from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.tables.levels import TOTAL
 from noisycount.query.query import TABLE_NOISES, Query
-from noisycount.query.typed import ColumnGrouping, parse_of
+from noisycount.query.typed import ColumnGrouping, parse_scope
 from noisycount.validation import open_probability
 
 Rules = Iterator[tuple[bool, str]]  # a condition that must not hold, and the error if it holds
@@ -116,7 +116,7 @@ def _rules_of_goal(query: Query, columns: Sequence[str]) -> Rules:
     yield is_open and query.cumulative, "{at_most} knows no sums of ranges: leave {cumulative} out, or give {epsilon}"
     if query.of is not None:
         try:
-            decisive = parse_of(query.of)
+            decisive = parse_scope(query.of)
         except ValueError as error:
             raise QueryError("{of} {why}", why=str(error)) from None
         has_total = TOTAL not in columns and any(margin in {TOTAL, "all", ()} for margin in _margins(query))

@@ -121,8 +121,8 @@ class Kind:
         """Return True if a cell of records in memory is of this kind."""
         return type(cell) is self.type
 
-    def parsed(self, text: str) -> Any:  # noqa: ANN401 - of its type
-        """Return the value of a text in quotes; the text must match `quoted`."""
+    def parse_quoted(self, text: str) -> Any:  # noqa: ANN401 - of its type
+        """Return the value that the text of a quoted literal states. The text must match the pattern `quoted`."""
         return self.type(text)
 
     def key(self, key: object) -> Any:  # noqa: ANN401 - of its type, or what was given
@@ -130,7 +130,7 @@ class Kind:
         if self.quoted is None or not isinstance(key, str) or not self.quoted.fullmatch(key):
             return key
         try:
-            return self.parsed(key)
+            return self.parse_quoted(key)
         except ValueError:
             return key
 
@@ -251,7 +251,7 @@ class _Moment(Kind):
     is_moment = True
     type: ClassVar[type[date | datetime]]
 
-    def parsed(self, text: str) -> date:
+    def parse_quoted(self, text: str) -> date:
         """Return the day or time that a text in ISO 8601 states."""
         return self.type.fromisoformat(text)
 
@@ -424,7 +424,7 @@ class Schema(Mapping[str, Kind]):
             self.tables,
         )
 
-    def require_clear(self, name: str, numerals: Iterable[str], argument: str) -> None:
+    def require_clear_decimal(self, name: str, numerals: Iterable[str], argument: str) -> None:
         """Raise PredicateError for a number such as 1.000 if the numbers of the column have a decimal comma.
 
         In queries 1.000 is one; in such a file it is a thousand.

@@ -92,9 +92,11 @@ class TableQuestion:
         keys, places = in_canonical_order(self.keys)
         if self.has_other:
             places = np.append(places, len(keys))
-        theirs = self._levels_of(keys)
+        canonical_levels = self._levels_of(keys)
         return CanonicalTable(
-            keys, theirs, [same_nodes(mine, other, places) for mine, other in zip(self.levels(), theirs, strict=True)]
+            keys,
+            canonical_levels,
+            [matching_nodes(mine, other, places) for mine, other in zip(self.levels(), canonical_levels, strict=True)],
         )
 
     def facts(self, keys: KeySet | None) -> dict[str, Any]:
@@ -134,18 +136,18 @@ class CanonicalTable:
 
     keys: KeySet  # cells of the table
     levels: tuple[Level, ...]  # levels that are counted
-    places: list[NDArray[np.int64]] = field(repr=False)  # for each level, index here of each requested node
+    node_indices: list[NDArray[np.int64]] = field(repr=False)  # for each level, index here of each requested node
 
-    def as_asked(self, answers: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], ...]:
+    def in_requested_order(self, answers: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], ...]:
         """Return answers in the order of the request."""
-        return tuple(answer[places] for answer, places in zip(answers, self.places, strict=True))
+        return tuple(answer[places] for answer, places in zip(answers, self.node_indices, strict=True))
 
 
-def same_nodes(mine: Level, theirs: Level, places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the index in `theirs` of each node of `mine`; `places` has the index of each cell."""
-    inside = mine.of_cell >= 0
-    same = np.zeros(mine.size, dtype=np.int64)
-    same[mine.of_cell[inside]] = theirs.of_cell[places[inside]]
+def matching_nodes(level: Level, other_level: Level, cell_indices: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the index in `other_level` of each node of `level`; `cell_indices` has the index of each cell."""
+    inside = level.of_cell >= 0
+    same = np.zeros(level.size, dtype=np.int64)
+    same[level.of_cell[inside]] = other_level.of_cell[cell_indices[inside]]
     return same
 
 
@@ -187,8 +189,8 @@ def _margin_text(margin: Sequence[str]) -> str:
     return "*".join(margin) or TOTAL
 
 
-def _plain_keys(part: GroupBy, key: object) -> Iterable[object]:
-    """Yield a key in a type of Python; for a typed range such as 1..5, each key of the range."""
+def _expand_key(part: GroupBy, key: object) -> Iterable[object]:
+    """Yield a key as a value of Python. A typed range such as 1..5 yields each key of the range."""
     if not isinstance(key, TypedKey):
         return [key.item() if isinstance(key, np.generic) else key]
     kind = Kind.TEXT if isinstance(part, NumberRanges) else part.column.kind  # a range is typed by its label
@@ -201,10 +203,10 @@ def _rows_of_frame(keys: Any, parts: Sequence[GroupBy]) -> list[tuple[object, ..
     wanted = [part.column.name for part in parts]
     if sorted(names) != sorted(wanted):
         raise PredicateError(f"keys have the columns {', '.join(names)[:80]}: give a table of {', '.join(wanted)}")
-    return list(zip(*(_values(keys[name]) for name in wanted), strict=True))
+    return list(zip(*(_python_values(keys[name]) for name in wanted), strict=True))
 
 
-def _values(column: Any) -> list[object]:  # noqa: ANN401 - of any library
+def _python_values(column: Any) -> list[object]:  # noqa: ANN401 - of any library
     """Return the values of a column in types of Python."""
     values = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
     return [None if value != value else value for value in values]  # noqa: PLR0124 - NaN
@@ -247,7 +249,7 @@ def _all_combinations(parts: Sequence[GroupBy], keys: Mapping[str, Iterable[obje
 def _part_of_name(name: str, parts: Sequence[GroupBy]) -> GroupBy:
     """Return the grouping with a name. If none matches exactly, ignore case."""
     for part in parts:
-        if name in {part.text, part.column.name} or _names_value(name, part):
+        if name in {part.text, part.column.name} or _is_name_of(name, part):
             return part
     for part in parts:
         if name.casefold() == part.column.name.casefold():
@@ -256,7 +258,7 @@ def _part_of_name(name: str, parts: Sequence[GroupBy]) -> GroupBy:
     raise QueryError("{keys} name {column}, which is not in {by}: {remedy}", column=shortened_repr(name), remedy=remedy)
 
 
-def _names_value(name: str, part: GroupBy) -> bool:
+def _is_name_of(name: str, part: GroupBy) -> bool:
     """Return True if a name is that of a value of a person, whatever its blanks and capital letters."""
     end = call_end(name)
     rest = name[end:].strip()
@@ -278,7 +280,7 @@ def _keys_of_part(part: GroupBy, listed: Iterable[object] | None, public: Public
         )
     spelled: list[object] = []
     for key in listed:
-        spelled.extend(_plain_keys(part, key))
+        spelled.extend(_expand_key(part, key))
         if isinstance(key, TypedKey) and len(spelled) > MAX_CELLS:
             raise PredicateError(f"keys of {part.column.name} are more than {MAX_CELLS:,}: list fewer")
     values = [part.canonical_key(key) for key in spelled]
@@ -296,7 +298,7 @@ def _listed_cells(parts: Sequence[GroupBy], keys: Sequence[object]) -> KeySet:
     _require_few(len(keys))
     if not keys:
         raise PredicateError("keys are none: list at least one cell")
-    cells = _encode_cells(parts, [_row(parts, key) for key in keys], _parse_key)
+    cells = _encode_cells(parts, [_cell_keys(parts, key) for key in keys], _parse_key)
     first = np.unique(cells.codes, axis=0, return_index=True)[1]
     if len(first) < len(keys):
         twice = min(set(range(len(keys))) - set(first.tolist()))
@@ -306,12 +308,12 @@ def _listed_cells(parts: Sequence[GroupBy], keys: Sequence[object]) -> KeySet:
 
 def _parse_key(part: GroupBy, key: object) -> Key:
     """Return the one key that an entry states, in canonical form."""
-    (one,) = _plain_keys(part, key)
+    (one,) = _expand_key(part, key)
     return part.canonical_key(one)
 
 
-def _row(parts: Sequence[GroupBy], key: object) -> Sequence[object]:
-    """Return the keys of one cell, as many as there are groupings."""
+def _cell_keys(parts: Sequence[GroupBy], key: object) -> Sequence[object]:
+    """Return the keys of one cell. Raise PredicateError if their number is not that of the groupings."""
     given: Sequence[object] = key if isinstance(key, tuple | list) else (key,)
     if len(given) != len(parts):
         names = ", ".join(part.column.name for part in parts)
@@ -370,7 +372,7 @@ def _ranks(values: Sequence[Key]) -> NDArray[np.int64]:
 
 
 def key_set_to_json(keys: KeySet) -> dict[str, object]:
-    """Return the cells as a ledger stores them."""
+    """Return the cells in the form in which the ledger stores them."""
     written = [list(map(key_to_json, values)) for values in keys.values]
     return {"grid": written} if keys.is_grid else {"values": written, "cells": keys.codes.tolist()}
 

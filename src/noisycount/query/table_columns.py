@@ -27,7 +27,7 @@ class TableColumn(Column):
 
 
 def column_of(schema: Mapping[str, Kind], name: str) -> Column:
-    """Return the column of a schema with a name."""
+    """Return the column with a name from a schema."""
     tables = schema.tables if isinstance(schema, Schema) else {}
     if not tables:
         return Column(name, schema[name])

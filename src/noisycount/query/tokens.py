@@ -119,7 +119,7 @@ def tokens(text: str) -> list[Token]:
             raise PredicateError(_unknown_character(text[position:]))
         position = match.end()
         if match.lastgroup != "blank":
-            found.append(_clause(match, found) or _token(match))
+            found.append(_clause_keyword(match, found) or _token(match))
     if not found:
         raise PredicateError("where is empty: write a predicate such as age >= 30, or true for all")
     if len(found) > MAXIMUM_TOKENS:
@@ -147,8 +147,8 @@ def require_bytes(text: str) -> None:
         raise PredicateError(f"where is {size} bytes long, more than {MAXIMUM_BYTES}: ask less at once")
 
 
-def _clause(match: re.Match[str], found: Sequence[Token]) -> Token | None:
-    """Return the keyword `where`, `by` or `distinct` of a function; None for any other token."""
+def _clause_keyword(match: re.Match[str], found: Sequence[Token]) -> Token | None:
+    """Return the token of a keyword `where`, `by` or `distinct` inside a function; None for any other token."""
     word = match[0].lower()
     if match.lastgroup != "word" or not found:
         return None

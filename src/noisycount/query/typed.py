@@ -114,7 +114,7 @@ def is_call(text: str) -> bool:
 
 
 def call_end(text: str) -> int:
-    """Return the place behind the value of a person with which a text begins; 0 if it begins with none.
+    """Return the index behind the value of a person at the beginning of a text; 0 if there is none.
 
     Example:
         >>> call_end("count(town in ('a)', 'b')):0,1,2")
@@ -132,7 +132,7 @@ def call_end(text: str) -> int:
     return 0
 
 
-def pieces_of(text: str) -> list[str]:
+def split_list(text: str) -> list[str]:
     """Return the items between the commas of a list. Commas in double quotes or in values of persons separate nothing.
 
     Raises:
@@ -170,7 +170,7 @@ def parse_within(text: str) -> float:
     raise ValueError(f"must be above 0 and at most 100%, such as 20%, got {text!r}")
 
 
-def parse_of(text: str) -> str:
+def parse_scope(text: str) -> str:
     """Return the scope of an accuracy goal: `largest`, `total` or a share such as `90%-of-cells`.
 
     Example:
@@ -214,7 +214,7 @@ def _require_once(names: Sequence[str], refusal: str) -> None:
 
 def parse_by_text(text: str) -> list[ColumnGrouping]:
     """Return the columns of one text. Numbers after a colon are edges until the next name."""
-    pieces = pieces_of(text)
+    pieces = split_list(text)
     joined: list[str] = []
     for piece in pieces:
         is_edge = _NUMBER.fullmatch(piece) and joined and ":" in joined[-1]
@@ -222,7 +222,7 @@ def parse_by_text(text: str) -> list[ColumnGrouping]:
             joined[-1] += f",{piece.strip()}"
         else:
             joined.append(piece)
-    return [_item(piece, text) for piece in joined]
+    return [_parse_grouping(piece, text) for piece in joined]
 
 
 def parse_column_keys(text: str) -> tuple[str, TypedKeys]:
@@ -239,7 +239,7 @@ def parse_column_keys(text: str) -> tuple[str, TypedKeys]:
     name, listed = (text[:end].strip(), match[1]) if end else (unquoted_name(match[1].strip()), match[2])
     if not listed.strip():
         raise ValueError(f"must list keys of {name}, such as {name}=a,b, got {text!r}")
-    return name, list(_words(listed, text))
+    return name, list(_split_keys(listed, text))
 
 
 def parse_keys(texts: Sequence[str]) -> dict[str, TypedKeys]:
@@ -249,7 +249,7 @@ def parse_keys(texts: Sequence[str]) -> dict[str, TypedKeys]:
     return dict(found)
 
 
-def _item(piece: str, whole: str) -> ColumnGrouping:
+def _parse_grouping(piece: str, whole: str) -> ColumnGrouping:
     end = call_end(piece)
     match = re.fullmatch(r"(\s*)(?::(.*))?", piece[end:], re.DOTALL) if end else _ITEM.fullmatch(piece)
     if match is None or not (end or match[1].strip()):
@@ -263,7 +263,7 @@ def _item(piece: str, whole: str) -> ColumnGrouping:
     )
 
 
-def _words(listed: str, whole: str) -> Iterator[TypedKey]:
+def _split_keys(listed: str, whole: str) -> Iterator[TypedKey]:
     place = 0
     while place <= len(listed):
         match = _WORD.match(listed, place)
@@ -310,7 +310,7 @@ def _values_of_word(column: str, kind: Kind, word: TypedKey) -> "Iterator[Label]
         yield None
         return
     if not word.is_range or not (kind.is_number or kind.is_moment):
-        yield _value(kind, word.text)
+        yield _parse_value(kind, word.text)
         return
     low, _, high = word.text.partition("..")
     steps = _values_between(low, high)
@@ -322,7 +322,7 @@ def _values_of_word(column: str, kind: Kind, word: TypedKey) -> "Iterator[Label]
     yield from steps
 
 
-def _value(kind: Kind, text: str) -> "Label":
+def _parse_value(kind: Kind, text: str) -> "Label":
     """Return one value of a kind. An invalid text remains a text, which the table refuses later."""
     if kind.is_number and _WHOLE.fullmatch(text):
         return int(text)

@@ -1,6 +1,6 @@
 """Public assumptions about a count before its answer: a rate for all records, or one for each group.
 
-`Rate` is what a user types, `Assumed` is the distribution of the count that follows from it. `assumed_of_file` reads
+`Rate` is what a user types, `Assumed` is the distribution of the count that follows from it. `read_groups` reads
 the rates of groups from a file.
 """
 
@@ -67,13 +67,13 @@ class Assumed:
     rate: Rate | None  # rate of all records; None if each group has its own, or if no rate is known
 
     @classmethod
-    def of_rate(cls, size: int, rate: Rate) -> "Assumed":
+    def from_rate(cls, size: int, rate: Rate) -> "Assumed":
         """Return the assumption that each of `size` persons or rows is counted with the same rate."""
         return cls(rate.population(size), rate)
 
     @classmethod
-    def of_size(cls, size: int) -> "Assumed":
-        """Return the assumption that only the number of records is known: each count from 0 to `size` is as likely."""
+    def from_size(cls, size: int) -> "Assumed":
+        """Return the assumption that only the number of records is known, so that all counts are equally likely."""
         return cls(BetaBinomial(size, 1, 1), None)
 
     @property
@@ -104,7 +104,7 @@ RATES = "a rate between 0 and 1, such as 0.02 or 2%"  # valid contents of a cell
 _MAX_RECORDS = 10**9  # with several rates, the distribution of more records takes minutes and gigabytes
 
 
-def assumed_of_file(path: Path, size: int | None) -> Assumed:
+def read_groups(path: Path, size: int | None) -> Assumed:
     """Read groups of records from a CSV or Parquet file with the columns `size` and `rate`.
 
     Raises SourceError for an invalid file, and NoisyCountError if `size` is not the sum of the sizes in it.

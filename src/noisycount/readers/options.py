@@ -86,8 +86,8 @@ def flag(names: str, words: str) -> Callable[[Command], Command]:
 def fill(options: type) -> Callable[[Command], Command]:
     """Return a decorator that passes the values of several options to a command as one object.
 
-    `options` is a dataclass. A value whose name is a field of it goes into the object, which is the command's first
-    argument. Every other value is passed as without the decorator.
+    `options` is a dataclass. Values whose names are fields of `options` become one object, the first argument of the
+    command. All other values are passed unchanged.
     """
     names = [field.name for field in fields(options)]
 
@@ -180,13 +180,13 @@ def assumed_of_options(
     from noisycount.readers.assumption import Assumed  # noqa: PLC0415 - loads the distributions
 
     if rate is not None and size is not None and strata is None:
-        return Assumed.of_rate(size, rate)
+        return Assumed.from_rate(size, rate)
     if rate is None and strata is not None:
-        from noisycount.readers.assumption import assumed_of_file  # noqa: PLC0415 - loads DuckDB
+        from noisycount.readers.assumption import read_groups  # noqa: PLC0415 - loads DuckDB
 
-        return assumed_of_file(strata, size)
+        return read_groups(strata, size)
     if is_flat_allowed and rate is None and size is not None:
-        return Assumed.of_size(size)
+        return Assumed.from_size(size)
     if is_flat_allowed:
         raise click.UsageError(
             "give either --size, and --rate if it is known, such as --size 5912 --rate 1.7%, or --strata FILE"

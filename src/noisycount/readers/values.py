@@ -45,7 +45,7 @@ def parse_number(text: str) -> float:
 
 
 def drop_thousands(text: str) -> str:
-    """Return the text of a number without thousands separators, if they stand where they belong.
+    """Return the text of a number without its thousands separators, if each is followed by three digits.
 
     Example:
         >>> drop_thousands("1,012"), drop_thousands("0,125"), drop_thousands("1,5")

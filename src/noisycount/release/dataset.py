@@ -59,7 +59,7 @@ class AvailableBudget:
 
     budget: Budget
     spent: Loss = Loss()
-    dataset: str | None = None  # data set that has this budget; None: the budget was given as such
+    dataset: str | None = None  # data set that has this budget; None: the budget belongs to no data set
 
     @cached_property
     def left(self) -> Fraction:
@@ -85,7 +85,7 @@ class AvailableBudget:
 
     @property
     def left_in_rho(self) -> Fraction | None:
-        """Largest ε of one more answer once any answer has Gaussian noise; None if that is as much as now.
+        """Largest ε of one more answer after the first answer with Gaussian noise; None if it is the same as now.
 
         After the first answer with Gaussian noise, the sum of ε no longer counts, only the sum of ρ.
         """
@@ -174,7 +174,7 @@ class RemainingBudget:
 
     @property
     def budget(self) -> Budget:
-        """Budget that leaves the smaller ε."""
+        """The budget, of the data set or of the analyst, that leaves the smaller ε."""
         if self.quota is None or self.of_quota is None or self.of_dataset <= self.of_quota:
             return self.dataset_budget
         return self.quota

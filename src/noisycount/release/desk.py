@@ -19,7 +19,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger.chain import rest_of
 from noisycount.ledger.entries import Analyst, Entry, TableAnswer, asks_for_table
 from noisycount.ledger.ledger import Ledger, StaleBaseError
-from noisycount.ledger.series import covers, finest_of, stopped_at
+from noisycount.ledger.series import covers, highest_priced_entry, request_at_stop
 from noisycount.ledger.transactions import AttachedWrite
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
@@ -113,7 +113,7 @@ class Desk(Shown, Closeable):
         Raises:
             LedgerError: The ledger cannot be read.
         """
-        return self._remains().remaining
+        return self._remaining_budget().remaining
 
     def release(  # noqa: PLR0913 - price and goals have several forms
         self,
@@ -366,8 +366,8 @@ class Desk(Shown, Closeable):
             asked=asked_forms[0],
             prepare=lambda: source.prepare({column.name for column in plan.read}),
         )
-        spent_budgets = dataset.budget, entry.spent, self.analyst, entry.analyst_spent
-        remains = RemainingBudget.from_spending(*spent_budgets) if charged else self._remains()  # debits state it
+        spent = dataset.budget, entry.spent, self.analyst, entry.analyst_spent  # debits state it
+        remains = RemainingBudget.from_spending(*spent) if charged else self._remaining_budget()
         published = partial(publish, plan, charged=charged, remains=remains, source=source, confidence=query.confidence)
         if entry.answer is not None:
             return published(entry)
@@ -391,7 +391,7 @@ class Desk(Shown, Closeable):
             "columns": list(self.source.schema),
         }
 
-    def _remains(self, refund: Fraction = Fraction(0)) -> RemainingBudget:
+    def _remaining_budget(self, refund: Fraction = Fraction(0)) -> RemainingBudget:
         """Return the remaining budgets, once a part of a reserve, in ε, is refunded."""
         return RemainingBudget.in_ledger(self.ledger, self.dataset.name, self.dataset.budget, self.analyst, refund)
 
@@ -401,7 +401,7 @@ class Desk(Shown, Closeable):
         If an analyst is given, only the answers that this analyst may know are considered.
         """
         entries = self.ledger.entries_asking(*forms, analyst)
-        known = finest_of(entry for entry in entries if entry.answer is not None)
+        known = highest_priced_entry(entry for entry in entries if entry.answer is not None)
         if known is None or not meets_goal(plan, known):
             return forms
         return ledger_forms(plan.at_price_of(known), self.dataset.name, self.source)
@@ -449,7 +449,7 @@ class Desk(Shown, Closeable):
         """
         answer, attached, result = noisy_answer if asks_for_table(entry) else int(noisy_answer.levels[0][0]), None, None
         if self.attach is not None:
-            request = entry.request if stopped is None else stopped_at(entry.request, stopped)
+            request = entry.request if stopped is None else request_at_stop(entry.request, stopped)
             result = self._refund_and_publish(entry, replace(entry, answer=answer, request=request), publish)
             attached = self.attach(result)
         stored = self.ledger.store(entry, answer, attached, stopped)
@@ -468,7 +468,7 @@ class Desk(Shown, Closeable):
         if not refund:
             return publish(stored)
         charged = publish.keywords["charged"]
-        remains = self._remains(Fraction(0) if is_stored else refund)
+        remains = self._remaining_budget(Fraction(0) if is_stored else refund)
         return publish(stored, charged=charged and charged.without_refund(refund), remains=remains)
 
     def _draw_answer(self, plan: QueryPlan, base: Entry | None) -> tuple[TableAnswer, Fraction | None]:

@@ -1,6 +1,8 @@
-"""Noisy draws: `draw_answer` counts the records once and returns the noisy answer, the only way out of a count.
+"""Noisy draws: `draw_answer` counts the records once and returns the noisy answer.
 
-No exact count is kept for a later question: it would be answered sooner, and its time would reveal what others asked.
+No count leaves this module without noise.
+
+No exact count is kept for a later query. A query with a kept count would take less time, and so reveal earlier queries.
 An answer that tops up a stored one is drawn given that answer, so that both together lose no more than the new price.
 """
 
@@ -31,7 +33,7 @@ Coarser: TypeAlias = tuple[TablePlan, Sequence[Counts]]  # noise and counts of t
 
 
 def draw_answer(plan: QueryPlan, source: Source, base: Entry | None = None) -> tuple[TableAnswer, Fraction | None]:
-    """Count the records once, and return the noisy answer with the ε at which it stopped; None at a fixed price.
+    """Count the records once; return the noisy answer, and the ε at which it stopped (None if the price is fixed).
 
     If `base` is given, the answer tops up its stored answer.
     """
@@ -53,7 +55,7 @@ def count_levels(plan: QueryPlan, source: Source) -> Sequence[Counts]:
     """Return the counts of each level without noise, in the order of the ledger. Hidden keys have no such counts."""
     if isinstance(plan, ListPlan):
         predicates = plan.predicates
-        return [np.array(source.count([predicates[place] for place in plan.sorted_places]), dtype=np.int64)]
+        return [np.array(source.count([predicates[place] for place in plan.sorted_indices]), dtype=np.int64)]
     canonical = cast("CellsPlan", plan).canonical
     return source.count_cells(cast("CellsPlan", plan).question.cell_question(canonical))
 

@@ -32,7 +32,7 @@ def ledger_forms(plan: QueryPlan, dataset: str, source: Source) -> Forms:
     records: RecordsIdentity = dataset, source.unit, versions, source.edition, source.has_exact_version
     scales = [exact_text(level.mechanism.exact_scale) for level in plan.noise.levels]
     listed: dict[str, object] = {"table": plan.facts, "where": plan.where, "scales": scales}
-    if not (isinstance(plan, ListPlan) and plan.is_one):
+    if not (isinstance(plan, ListPlan) and plan.equals_count):
         return _request(plan, records, listed), FormerRequests(lambda: _requests(plan, records, [listed]))
     wordings = dict.fromkeys((plan.texts[0], canonical_text(plan.readings[0].asked)))
     counted = [{"where": text, "scale": scales[0]} for text in wordings]
@@ -81,7 +81,7 @@ def stored_answer(plan: QueryPlan, entry: Entry) -> TableAnswer | None:
     also takes the answer of a count.
     """
     answer, sizes = entry.answer, [level.size for level in plan.noise.levels]
-    if isinstance(plan, ListPlan) and plan.is_one and not asks_for_table(entry):
+    if isinstance(plan, ListPlan) and plan.equals_count and not asks_for_table(entry):
         return TableAnswer.from_levels([[answer]]) if isinstance(answer, int) else None
     if not isinstance(answer, TableAnswer) or len(sizes) != len(answer.levels):
         return None

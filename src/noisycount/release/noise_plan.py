@@ -60,11 +60,11 @@ class TablePlan(Shown):
         self, epsilon: Fraction, scales: Sequence[Fraction], threshold: int | None = None
     ) -> "TablePlan":
         """Return this plan at another price under Laplace noise; the threshold is that of the first answer."""
-        return self.of_noises(
+        return self.with_noises(
             Loss.from_epsilon(epsilon, self.loss.delta), list(map(DiscreteLaplace, scales)), threshold
         )
 
-    def of_noises(
+    def with_noises(
         self, loss: Loss, noises: Sequence[DiscreteNoise | CombinedGaussian], threshold: int | None
     ) -> "TablePlan":
         """Return this plan at another price under other noise."""
@@ -72,12 +72,12 @@ class TablePlan(Shown):
         return replace(self, price=replace(self.price, loss=loss), levels=tuple(levels), threshold=threshold)
 
     def odds(self, protected: str) -> str:
-        """Return the odds that a guess about one "person" or "row" may become, in words."""
+        """Return the odds to which the answers can move an even guess about one "person" or "row", in words."""
         return odds_of(self.loss, protected, self.replacement_loss, self.price.rho_delta)
 
     @property
     def replacement_loss(self) -> Loss:
-        """Loss of all answers if one unit replaces another, which may exceed the charge.
+        """Privacy loss of all answers if one unit replaces another. It may exceed the charge.
 
         Each count changes by at most 1, and Δ is the sum of the changes on a level. Under Laplace noise the level loses
         ε = Δ/scale. Under Gaussian noise the squares of the changes add up to Δ too, so that the level loses
@@ -93,7 +93,7 @@ class TablePlan(Shown):
 
     @property
     def relation(self) -> NeighbourRelation | None:
-        """Neighbour relation for which the price was made; None if both have the same price."""
+        """Neighbour relation for which the price was computed; None if the price is the same for both relations."""
         if self._level_sensitivities(replaced=True) == self._level_sensitivities(replaced=False):
             return None
         return NeighbourRelation.REPLACEMENT if self.replacement_loss == self.loss else NeighbourRelation.ADD_REMOVE

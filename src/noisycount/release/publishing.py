@@ -65,7 +65,7 @@ def publish(  # noqa: PLR0913 - the members of a result
         "confidence": confidence,
         "unreadable_as_missing": unreadable_as_missing(plan.read, source),
         "replaces": entry.replaces,
-        "stopping": stopping_of(plan, entry),
+        "stopping": stopping_schedule(plan, entry),
     }
     with suppress(ValueError, TypeError, IndexError, OverflowError):
         entries = parts_of(entry)
@@ -74,7 +74,7 @@ def publish(  # noqa: PLR0913 - the members of a result
             answer = draws[0]
             if len(draws) > 1:
                 answer = nearest_answer(gaussian_noises(entry), draws)
-                facts["parts"] = tuple(shown_counts(stored, draw)["answers"] for draw in draws)
+                facts["parts"] = tuple(fields_of_counts(stored, draw)["answers"] for draw in draws)
             return build_result(stored, answer, charged, **facts)
     raise unexpected_answer(entry.key)
 
@@ -98,12 +98,12 @@ def build_result(
             mechanism=cast("DiscreteLaplace", level.mechanism),
             **facts,
         )
-    counts = shown_counts(plan, answer)
+    counts = fields_of_counts(plan, answer)
     facts |= {} if stopping is None else stopping.table_fields(counts["answers"])
     return TableRelease(**counts, charged=charged, where=plan.where, **{"plan": plan.noise, **facts})
 
 
-def shown_counts(plan: QueryPlan, answer: TableAnswer) -> dict[str, Any]:
+def fields_of_counts(plan: QueryPlan, answer: TableAnswer) -> dict[str, Any]:
     """Return the members of a `TableRelease` that state the counts in the order asked, with their keys."""
     if isinstance(plan, ListPlan):
         return {
@@ -115,7 +115,7 @@ def shown_counts(plan: QueryPlan, answer: TableAnswer) -> dict[str, Any]:
     question = cast("GroupedPlan", plan).question
     if isinstance(plan, CellsPlan) and question.keys is not None:
         return {
-            "answers": plan.canonical.as_asked(answer.levels),
+            "answers": plan.canonical.in_requested_order(answer.levels),
             "levels": question.levels(),
             "labels": table_labels(question.keys),
             "has_other": question.has_other,
@@ -132,33 +132,33 @@ def shown_counts(plan: QueryPlan, answer: TableAnswer) -> dict[str, Any]:
     }
 
 
-def stopping_of(plan: QueryPlan, known: Entry) -> StoppingSchedule | None:
+def stopping_schedule(plan: QueryPlan, stored_entry: Entry) -> StoppingSchedule | None:
     """Return the stopping rule of a stored answer, or that of the new goal if the stored answer already meets it.
 
     Return None if the price of the stored answer was fixed.
     """
-    goal, base = AccuracyGoal.from_entry(known), known.base
+    goal, base = AccuracyGoal.from_entry(stored_entry), stored_entry.base
     if goal is None:
         return None
-    if plan.goal is not None and not goal.implies(plan.goal) and meets_goal(plan, known):
-        goal, base = plan.goal, known
-    return StoppingSchedule(goal, plan.at_price_of(known).noise, base)
+    if plan.goal is not None and not goal.implies(plan.goal) and meets_goal(plan, stored_entry):
+        goal, base = plan.goal, stored_entry
+    return StoppingSchedule(goal, plan.at_price_of(stored_entry).noise, base)
 
 
-def meets_goal(plan: QueryPlan, known: Entry) -> bool:
+def meets_goal(plan: QueryPlan, stored_entry: Entry) -> bool:
     """Return True if a stored answer meets the accuracy goal, so that it is given in place of a new one."""
-    answer, paid = stored_answer(plan, known), identity_of(known.request).price
+    answer, paid = stored_answer(plan, stored_entry), identity_of(stored_entry.request).price
     if plan.goal is None or answer is None or paid >= plan.goal.at_most:
         return False
-    stored = AccuracyGoal.from_entry(known)
+    stored = AccuracyGoal.from_entry(stored_entry)
     if stored is not None and stored.has_same_accuracy(plan.goal):
         return paid < stored.at_most
-    return StoppingSchedule(plan.goal, plan.noise, known).has_reached_goal(answer.levels, 0)
+    return StoppingSchedule(plan.goal, plan.noise, stored_entry).has_reached_goal(answer.levels, 0)
 
 
 def plan_of_debit(plan: QueryPlan, entry: Entry) -> QueryPlan:
     """Return the plan by which the answer of a debit is drawn, with the noise, price and goal of the debit."""
-    if isinstance(plan, ListPlan) and plan.is_one:
+    if isinstance(plan, ListPlan) and plan.equals_count:
         plan = CountPlan(plan.readings, plan.texts, plan.noise, None, plan.schema)
     return replace(plan.at_price_of(entry), goal=AccuracyGoal.from_entry(entry))  # type: ignore[type-var]
 

@@ -80,7 +80,7 @@ class QueryPlan(ABC):
 
     @cached_property
     def order_refusals(self) -> list[str]:
-        """Reasons why the query is refused, as it orders texts as if they were numbers or dates."""
+        """Reasons to refuse a query that compares the order of texts with a number or a date."""
         about_texts = [
             predicate for predicate in self.predicates if any(column.kind is Kind.TEXT for column in columns(predicate))
         ]
@@ -93,7 +93,7 @@ class QueryPlan(ABC):
 
     @property
     def refusals(self) -> list[str]:
-        """Reasons why the query is refused, unless it is already paid for."""
+        """All reasons to refuse the query; a query that is already paid for is answered in spite of them."""
         return [*self.order_refusals, *self.impossible_reasons]
 
     def require_possible(self, is_paid: Callable[[], bool]) -> None:
@@ -131,7 +131,7 @@ class QueryPlan(ABC):
         question = entry.request.asked
         threshold = None if self.noise.threshold is None else question["table"]["threshold"]
         if (epsilon := loss.epsilon) is None:
-            noise = self.noise.of_noises(loss, gaussian_noises(entry), threshold)
+            noise = self.noise.with_noises(loss, gaussian_noises(entry), threshold)
             return replace(self, noise=noise)  # type: ignore[type-var]
         noise = replace(
             self.noise.at_laplace_price(epsilon, scales_in(question), threshold), is_refined=bool(entry.replaces)
@@ -169,19 +169,19 @@ class ListPlan(QueryPlan):
         return [reading.normal for reading in self.readings]
 
     @property
-    def is_one(self) -> bool:
-        """True if it is one condition under Laplace noise, so that a count has the same answer."""
+    def equals_count(self) -> bool:
+        """True for one condition under Laplace noise: the list then has the same answer as a count of the condition."""
         return len(self.texts) == 1 and self.loss.epsilon is not None
 
     @property
-    def sorted_places(self) -> list[int]:
+    def sorted_indices(self) -> list[int]:
         """Indices of the conditions, sorted by their texts: the order in which the ledger stores them."""
         return sorted(range(len(self.texts)), key=self.texts.__getitem__)
 
     @property
     def order(self) -> NDArray[np.int64]:
         """Index in the stored answer of each condition."""
-        return np.argsort(self.sorted_places)
+        return np.argsort(self.sorted_indices)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -229,7 +229,7 @@ class CellsPlan(GroupedPlan):
     @property
     def order(self) -> NDArray[np.int64]:
         """Index in the stored answer of each cell, in the order asked."""
-        return self.canonical.places[0]
+        return self.canonical.node_indices[0]
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -74,7 +74,7 @@ class Records(Shown, Closeable):
         catalog: Catalog = Catalog(),  # noqa: B008 - frozen
         checked: CheckedFiles | Mapping[str, CheckedFiles] | None = None,
     ) -> Self:
-        """Open the records at a place, under their description.
+        """Open the records of a file, a directory or a table of a server, with the owner's description of them.
 
         If the catalog has a complete description of the records, no record is read before a count. Else they are read
         now, and the first desk or check writes their description to the ledger.
@@ -84,13 +84,13 @@ class Records(Shown, Closeable):
             name, source = _group_source(place, stated, catalog, checked if isinstance(checked, Mapping) else {})
         else:
             checked = checked if isinstance(checked, CheckedFiles) else None
-            name, source = _source_of(place, stated, catalog, checked)
+            name, source = _named_source(place, stated, catalog, checked)
         unit = catalog.unit(name, stated.unit)
         return cls(name, source.describe(unit, catalog.known(name, stated)))
 
     @staticmethod
     def account_of(place: Path | str | ServedTable | TableGroup, stated: DatasetSettings, catalog: Catalog) -> str:
-        """Return the name of the data set that the records at a place belong to."""
+        """Return the name of the data set to which the records of a file or a table belong."""
         if isinstance(place, TableGroup):
             return stated.name
         if isinstance(place, ServedTable):
@@ -118,8 +118,8 @@ class Records(Shown, Closeable):
         written = self._source.record.columns
         return {name: written[name] for name in self._source.schema}
 
-    def answered_otherwise(self, entries: Iterable[Entry]) -> int:
-        """Return the number of a ledger's entries about other versions of this data set."""
+    def count_of_other_versions(self, entries: Iterable[Entry]) -> int:
+        """Return the number of entries that were answered from another version of this data set."""
         versions = {None, self._source.version, *self._source.former_versions}
         return sum(
             asked_part(entry, "version") not in versions for entry in entries if entry.request.dataset == self.name
@@ -151,7 +151,7 @@ class Records(Shown, Closeable):
         attach: Attach | None = None,
     ) -> Desk:
         """Return the desk that counts these records, once their description is written to the ledger."""
-        self.write_down(ledger)
+        self.store_description(ledger)
         return Desk(self._source, ledger, dataset, slot, analyst, attach)
 
     def prepare(self, columns: Collection[str] | None = None) -> None:
@@ -159,8 +159,8 @@ class Records(Shown, Closeable):
         self._source.prepare(columns)
 
     @property
-    def is_written_down(self) -> bool:
-        """True if the ledger had their description before they were opened."""
+    def has_stored_description(self) -> bool:
+        """True if the ledger already had the description of the records when they were opened."""
         return self._source.record == self._source.former
 
     def is_current(self, ledger: Ledger) -> bool:
@@ -171,9 +171,9 @@ class Records(Shown, Closeable):
             return False
         return ledger.descriptions().get(self.name) == self._source.record.text
 
-    def write_down(self, ledger: Ledger) -> None:
+    def store_description(self, ledger: Ledger) -> None:
         """Write the description of the records to the ledger, unless it is there."""
-        if self.is_written_down:
+        if self.has_stored_description:
             return
         text, former = self._source.record.text, self._source.former
         newest = ledger.describe(self.name, text, None if former is None else former.text)
@@ -198,7 +198,7 @@ class Records(Shown, Closeable):
         self._source.close()
 
 
-def _source_of(
+def _named_source(
     place: Path | str | ServedTable, stated: DatasetSettings, catalog: Catalog, checked: CheckedFiles | None = None
 ) -> tuple[str, LazySource]:
     """Return the name of the data set that records belong to, and their source, which is not described yet."""
@@ -227,9 +227,9 @@ def _group_source(
         own, own_catalog = part_name(stated.name, table.name), catalog.of_table(stated.name, table.name)
         own_settings = replace(settings, name=own)
         if table.is_public:
-            _, source = _source_of(table.place, own_settings, own_catalog, checked.get(table.name))
+            _, source = _named_source(table.place, own_settings, own_catalog, checked.get(table.name))
         else:  # the catalog of all data sets refuses records of another one
-            _, source = _source_of(table.place, settings, catalog, checked.get(table.name))
+            _, source = _named_source(table.place, settings, catalog, checked.get(table.name))
             source.settings, source.former = own_settings, own_catalog.written.get(own)
         if isinstance(source, FileSource):
             source.name, source.is_part = own, True
@@ -247,7 +247,7 @@ def _file_name(path: Path, stated: DatasetSettings, catalog: Catalog) -> tuple[s
 
 
 def _served_name(table: ServedTable, stated: DatasetSettings, catalog: Catalog) -> tuple[str, tuple[str, ...]]:
-    """Return the name of the data set that a table of a server belongs to, and what identifies the table.
+    """Return the name of the data set to which a table of a server belongs, and the identity of the table.
 
     If the server cannot be reached, the stored description of the table is used: the server cannot count now either.
     """
@@ -262,7 +262,7 @@ def _served_name(table: ServedTable, stated: DatasetSettings, catalog: Catalog) 
 _SHOWN = "frame"
 
 
-def desk_of_frame(
+def open_frame_desk(
     frame: Any,  # noqa: ANN401 - of any library
     stated: DatasetSettings,
     paying: Dataset,
@@ -295,7 +295,7 @@ def _write_description(
     if former is not None:
         require_described(_SHOWN, former, source)
     whole = source.schema.entire
-    written = DatasetRecord(unit, source.forms, digest, whole.others).after(former)
+    written = DatasetRecord(unit, source.forms, digest, whole.others).with_history(former)
     if written == former:
         return name
     text = ledger.describe(name, written.text, None if former is None else former.text)

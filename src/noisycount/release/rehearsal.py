@@ -23,7 +23,7 @@ from noisycount.query.query import Query
 from noisycount.query.schema import Kind, Schema, TableTraits
 from noisycount.release.drawing import count_levels, draw_answer
 from noisycount.release.goal import StoppingSchedule
-from noisycount.release.publishing import build_result, shown_counts
+from noisycount.release.publishing import build_result, fields_of_counts
 from noisycount.release.query_plan import CellsPlan, HiddenKeysPlan, QueryPlan
 from noisycount.release.table_release import Published
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 Examples = Mapping[str, list[object]]  # values of each column by its name
 
 
-def examples_of_where(predicate: Predicate) -> Iterator[tuple[Column, object]]:
-    """Yield each column of a predicate with the values that it is compared with."""
+def values_in_condition(predicate: Predicate) -> Iterator[tuple[Column, object]]:
+    """Yield the columns of a predicate, each with the values that it is compared with."""
     match predicate:
         case And(operands) | Or(operands):
             for operand in operands:
-                yield from examples_of_where(operand)
+                yield from values_in_condition(operand)
         case Not(operand):
-            yield from examples_of_where(operand)
+            yield from values_in_condition(operand)
         case Comparison(left, _, Literal() as right):
             yield left.origin, right.value
         case Range(column, low, high):
@@ -52,8 +52,8 @@ def examples_of_where(predicate: Predicate) -> Iterator[tuple[Column, object]]:
             yield column.origin, pattern.replace("%", "").replace("_", "a")
 
 
-def examples_of_keys(parts: tuple[GroupBy, ...], keys: KeySet | None) -> Iterator[tuple[Column, object]]:
-    """Yield each column of a table with values of its keys."""
+def values_of_keys(parts: tuple[GroupBy, ...], keys: KeySet | None) -> Iterator[tuple[Column, object]]:
+    """Yield the columns by which a table groups, each with one value for each of its keys."""
     for place, part in enumerate(parts):
         if isinstance(part, NumberRanges):
             yield from ((part.column.origin, edge) for edge in part.edges)
@@ -77,7 +77,7 @@ _START = date(2020, 1, 1)
 _DAYS, _AROUND = 2000, 60  # days after _START if the query names no day; days before the first and after the last
 
 
-def made_up(
+def make_up_records(
     columns: Mapping[str, Kind],
     unit: str | None,
     examples: Examples,
@@ -132,7 +132,7 @@ def _value_sampler(kind: Kind, examples: list[object], chance: Random) -> Callab
     if kind.is_moment:
         return _moment_sampler(kind, [value for value in known if isinstance(value, date)], chance)
     if kind is not Kind.TEXT:
-        values = known or [kind.parsed(kind.literal.strip("'"))]
+        values = known or [kind.parse_quoted(kind.literal.strip("'"))]
         return lambda: chance.choice(values)
     return _text_sampler(known, chance)
 
@@ -187,7 +187,7 @@ _UNITS = 1000  # number of units if the size of the data set is not public
 class Rehearsal:
     """Answer of a query about made-up records, with and without noise."""
 
-    query: Query  # the rehearse_query query
+    query: Query  # the query
     units: int  # number of made-up persons or rows
     # exact counts of the made-up records, row by row; None if keys are hidden
     counts: tuple[int, ...] | None
@@ -200,23 +200,23 @@ def rehearse_query(query: Query, plan: QueryPlan, unit: str | None, size: int | 
     kinds = {column.name: column.stored.kind for column in sorted(plan.read, key=lambda column: column.name)}
     facts: dict[str, Any] = {"remaining": Fraction(0), "dataset": MADE_UP, "key": "", "unit": unit}
     facts["confidence"] = query.confidence
-    with made_up(kinds, unit, _examples(plan), units, plan.schema.tables) as source:
+    with make_up_records(kinds, unit, _examples(plan), units, plan.schema.tables) as source:
         answer, stopped = draw_answer(plan, source)
         exact = None if isinstance(plan, HiddenKeysPlan) else TableAnswer.from_levels(count_levels(plan, source))
     if (goal := plan.goal) is not None and stopped is not None:
         plan = plan.at_price(stopped)
         facts["stopping"] = StoppingSchedule(goal, plan.noise)
     release = build_result(plan, answer, Loss(), **facts)
-    levels = () if exact is None else shown_counts(plan, exact)["answers"]
+    levels = () if exact is None else fields_of_counts(plan, exact)["answers"]
     counts = tuple(int(column) for level in levels for column in level)
     return Rehearsal(query, units, None if exact is None else counts, release)
 
 
 def _examples(plan: QueryPlan) -> Examples:
     """Return the values that a query names, by column."""
-    pairs = [pair for predicate in row_conditions(plan.predicates) for pair in examples_of_where(predicate)]
+    pairs = [pair for predicate in row_conditions(plan.predicates) for pair in values_in_condition(predicate)]
     if isinstance(plan, CellsPlan | HiddenKeysPlan):
-        pairs = [*examples_of_keys(plan.question.parts, plan.question.keys), *pairs]
+        pairs = [*values_of_keys(plan.question.parts, plan.question.keys), *pairs]
     gathered: defaultdict[str, list[object]] = defaultdict(list)
     for column, value in pairs:
         gathered[column.name].append(value)

@@ -57,7 +57,7 @@ class ReplyTick:
         return (first + later - 1) * self.seconds
 
     def hold_until_tick(self, work: Callable[[], Result]) -> Result:
-        """Return the result of some work at its tick, or raise its error then."""
+        """Run some work and wait for its tick; then return its result, or raise its error."""
         arrival, refusal = time.monotonic(), None
         try:
             result = work()

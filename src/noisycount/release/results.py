@@ -146,7 +146,7 @@ class Release(PublishedAnswer):
 
     @property
     def odds(self) -> str:
-        """Odds that a guess about one person or row may become, in words."""
+        """Odds to which the answer can move an even guess about one person or row, in words."""
         return odds_sentence(self.epsilon, self._protected)
 
     def _repr_html_(self) -> str:

@@ -32,7 +32,7 @@ from noisycount.query.grouping import EachValue, GroupBy, NumberRanges, Period, 
 from noisycount.query.predicate import Column
 from noisycount.query.query import TABLE_NOISES, Query
 from noisycount.query.schema import Kind
-from noisycount.query.table import same_nodes
+from noisycount.query.table import matching_nodes
 from noisycount.query.typed import PERIODS, ColumnGrouping, parse_by_text
 from noisycount.release.goal import AccuracyGoal, StoppingSchedule
 from noisycount.release.noise_plan import LevelPlan, TablePlan
@@ -71,7 +71,7 @@ class StoredQuestion:
 
     @property
     def is_table(self) -> bool:
-        """True if it is a list or a table by keys."""
+        """True if the question is a list or a table by keys."""
         return asks_for_table(self.entry)
 
     @property
@@ -91,7 +91,7 @@ class StoredQuestion:
 
     @property
     def is_failed(self) -> bool:
-        """True if it was charged and never answered."""
+        """True if the question was charged and never answered."""
         return self.entry.answer is None
 
     @property
@@ -104,10 +104,10 @@ class StoredQuestion:
         where, table = self.asked.get("where"), self.asked.get("table")
         if table is None and isinstance(where, str):
             return "all records" if where == "true" else where
-        if _are_texts(questions := self.table.get("questions")):
+        if _is_list_of_texts(questions := self.table.get("questions")):
             named = "; ".join(questions[: _FEW if len(questions) <= _FEW else 1])
             return f"{number_of('question', len(questions))}: {named}{'' if len(questions) <= _FEW else '; …'}"
-        if _are_texts(columns := self.table.get("by")) and isinstance(where, str | None):
+        if _is_list_of_texts(columns := self.table.get("by")) and isinstance(where, str | None):
             size, answer = "", self.entry.answer
             if self.table.get("keys") is None:
                 size = " (hidden keys)"
@@ -296,7 +296,7 @@ class StoredQuestion:
             names = tuple(part.column.name for part in parts)
             labels = TableLabels(names, texts, codes, is_hidden=self.has_hidden_keys)
             if order is not None:
-                return levels, [same_nodes(*pair, order) for pair in zip(levels, stored, strict=True)], labels
+                return levels, [matching_nodes(*pair, order) for pair in zip(levels, stored, strict=True)], labels
         return levels, [np.arange(level.size) for level in levels], labels
 
     def _all_levels(self, parts: Sequence[GroupBy], codes: Codes) -> Sequence[Level]:
@@ -345,7 +345,7 @@ class StoredQuestion:
         )
 
 
-def _are_texts(value: object) -> TypeGuard[list[str]]:
+def _is_list_of_texts(value: object) -> TypeGuard[list[str]]:
     return isinstance(value, list) and bool(value) and all(isinstance(text, str) for text in value)
 
 

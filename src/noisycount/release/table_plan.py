@@ -20,7 +20,7 @@ from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.sampling.scalar import as_written
 from noisycount.model.tables.levels import Level, shares
 from noisycount.model.tables.threshold import threshold
-from noisycount.query.grouping import are_of_persons, resolve_group_by
+from noisycount.query.grouping import are_person_values, resolve_group_by
 from noisycount.query.normal_form import parse_predicate
 from noisycount.query.person_values import row_table
 from noisycount.query.predicate import canonical_text
@@ -28,7 +28,7 @@ from noisycount.query.query import Query
 from noisycount.query.rules import check_query, check_unit
 from noisycount.query.schema import Kind, schema_of
 from noisycount.query.table import TableQuestion, key_set, margins_of
-from noisycount.query.typed import parse_of, share_of
+from noisycount.query.typed import parse_scope, share_of
 from noisycount.release.goal import EVERY_COUNT, AccuracyGoal, StoppingSchedule
 from noisycount.release.noise_plan import LevelPlan, TablePlan
 from noisycount.release.query_plan import (
@@ -80,7 +80,7 @@ def plan_of(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_re
 def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_replacement: bool) -> GroupedPlan:
     """Return the plan of a table by keys."""
     parts = resolve_group_by(query.by or (), schema, unit)
-    if unit is not None and are_of_persons(parts):  # each person has one value, and stands in one cell
+    if unit is not None and are_person_values(parts):  # each person has one value, and stands in one cell
         if query.groups_per_unit not in {None, 1}:
             raise QueryError("{groups_per_unit} is 1 for a table by values of persons: leave it out")
         query = replace(query, groups_per_unit=1)
@@ -116,7 +116,7 @@ def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *,
 
 def _accuracy_goal(query: Query, noise: TablePlan) -> AccuracyGoal:
     """Return the accuracy goal of a query without a price. Raises ValueError if no stopping rule can meet it."""
-    decisive = parse_of(query.of) if query.of is not None else EVERY_COUNT if len(query.wheres) > 1 else ""
+    decisive = parse_scope(query.of) if query.of is not None else EVERY_COUNT if len(query.wheres) > 1 else ""
     share, confidence = share_of(query.within), as_written(query.confidence, "confidence")
     goal = AccuracyGoal(share, confidence, noise.loss.epsilon or Fraction(0), decisive)
     StoppingSchedule(goal, noise).rule  # noqa: B018 - computing the rule raises the error
@@ -124,7 +124,7 @@ def _accuracy_goal(query: Query, noise: TablePlan) -> AccuracyGoal:
 
 
 def _price(query: Query, noise_at: NoiseAt, *, has_hidden_keys: bool) -> TablePrice:
-    """Return the price of a query: its price, the largest price of its goal, or the smallest price for its accuracy.
+    """Return the price that a query states, the largest price of its goal, or the smallest price for its accuracy.
 
     Args:
         query: The query, whose parts are checked already.

@@ -165,7 +165,7 @@ class TableRelease(Columns, PublishedAnswer):
 
     @property
     def row_errors(self) -> tuple[list[int], ...]:
-        """Error of each count, level by level: the count lies within ±this with the confidence, in units."""
+        """Error of each count, level by level, in units: the count lies within ± this error with the confidence."""
         if self.own_errors:
             return tuple(level.tolist() for level in self.own_errors)
         return tuple([error] * len(level) for error, level in zip(self.errors, self.answers, strict=True))
@@ -175,7 +175,7 @@ class TableRelease(Columns, PublishedAnswer):
 
         Args:
             level: From 0, the cells first.
-            node: Its place in the level, from 0.
+            node: Index of the count in the level, from 0.
         """
         return int(self.own_errors[level][node]) if self.own_errors else self.errors[level]
 
@@ -192,7 +192,7 @@ class TableRelease(Columns, PublishedAnswer):
     @property
     def rows(self) -> tuple[TableRow, ...]:
         """Published counts, the cells first, in the order of the query."""
-        return tuple(map(TableRow, *self._row_members(), self._sums))
+        return tuple(map(TableRow, *self._row_members(), self._sum_texts))
 
     @property
     def level_names(self) -> list[str]:
@@ -203,7 +203,7 @@ class TableRelease(Columns, PublishedAnswer):
         return names
 
     @property
-    def _sums(self) -> list[str | None]:
+    def _sum_texts(self) -> list[str | None]:
         """Keys over which each row sums, in words; None for a cell."""
         return [sum_of for level in self.levels for sum_of in self.labels.sums(level)]
 
@@ -228,7 +228,7 @@ class TableRelease(Columns, PublishedAnswer):
         others: tuple[Sequence[Label], ...] = (names, answers, errors, errors_of_all)
         for name, values in zip(_NUMBERS, others, strict=True):
             columns[free_name(name, columns)] = [*values]
-        if any(sums := self._sums):
+        if any(sums := self._sum_texts):
             columns[free_name("sum_of", columns)] = [*sums]
         return columns
 
@@ -259,7 +259,7 @@ class TableRelease(Columns, PublishedAnswer):
 
     @property
     def cumulative(self) -> Estimates | None:
-        """Estimated sums of the first cells, up to each; None if the table is not cumulative."""
+        """Estimated cumulative sums: for each cell, the sum up to this cell; None if the table is not cumulative."""
         estimates = self.combined if self.is_cumulative else None
         return None if estimates is None else np.cumsum(estimates[0])
 
@@ -276,7 +276,7 @@ class TableRelease(Columns, PublishedAnswer):
 
     @property
     def odds(self) -> str:
-        """Odds that a guess about one person or row may become, in words."""
+        """Odds to which the answers can move an even guess about one person or row, in words."""
         return self.plan.odds(self._protected)
 
     def _repr_html_(self) -> str:

@@ -64,7 +64,7 @@ def _begins_like_a_number(text: str) -> bool:
 
 
 def text_order_refusals(predicates: Iterable[tree.Predicate]) -> list[str]:
-    """Return sentences about the first comparisons that order texts by a number, a date or a time. Reads no data.
+    """Return sentences that refuse comparisons of the order of texts with a number, a date or a time. Reads no data.
 
     Example:
         >>> from noisycount.query.normal_form import parse_predicate
@@ -80,7 +80,7 @@ state a kind for the column in noisycount.toml, or store them as numbers
 
 
 def reading_hints(predicates: Iterable[tree.Predicate]) -> list[str]:
-    """Return hints which texts the functions in a question read, and which large numbers are equal. Reads no data.
+    """Return hints about texts that `number()` and `date()` can read, and about large numbers that are equal as reals.
 
     Example:
         >>> from noisycount.query.normal_form import parse_predicate
@@ -112,11 +112,11 @@ def _hints_of_literals(predicate: tree.Predicate) -> Iterator[str]:
                     f"number({one}) {operator.value} number({two}), or date(), if they spell numbers or dates"
                 )
             case tree.Comparison(column, operator, tree.Literal() as literal):
-                yield from _hints_about(column, (literal,), is_equality=operator in _EQUALITIES)
+                yield from _reading_hints_about(column, (literal,), is_equality=operator in _EQUALITIES)
             case tree.Membership(column, choices):
-                yield from _hints_about(column, choices, is_equality=True)
+                yield from _reading_hints_about(column, choices, is_equality=True)
             case tree.Range(column, low, high):
-                yield from _hints_about(column, (low, high), is_equality=False)
+                yield from _reading_hints_about(column, (low, high), is_equality=False)
 
 
 def _orders_texts(column: tree.Column, operator: tree.Operator) -> bool:
@@ -124,7 +124,7 @@ def _orders_texts(column: tree.Column, operator: tree.Operator) -> bool:
     return column.kind is Kind.TEXT and operator not in _EQUALITIES
 
 
-def _hints_about(column: tree.Column, literals: Iterable[tree.Literal], *, is_equality: bool) -> Iterator[str]:
+def _reading_hints_about(column: tree.Column, literals: Iterable[tree.Literal], *, is_equality: bool) -> Iterator[str]:
     for literal in literals:
         value = literal.value
         if isinstance(value, float) and is_equality and abs(value) >= EXACT_INTEGERS:
@@ -148,13 +148,13 @@ def _refusal_sentences(predicate: tree.Predicate) -> Iterator[str]:
 
 
 def _sentences_about(column: tree.Column, word: str, literals: tuple[tree.Literal, ...]) -> Iterator[str]:
-    """Yield the refusal of an order comparison if the column has texts and a literal reads as another kind."""
+    """Yield a refusal if an order comparison of a column of texts has a literal like a number, a date or a time."""
     texts = [str(literal.value).strip(BLANKS) for literal in literals]
     if column.kind is not Kind.TEXT or _are_ordered_clocks(texts, word):
         return
     name = replace_unprintable(tree.quoted_name(column.name))
     if all(map(CLOCK.fullmatch, texts)):
-        values = " and ".join(map(_written_clock, texts))
+        values = " and ".join(map(_clock_literal, texts))
         yield (
             f"where orders {column} by {shortened(texts[0])}, and texts are ordered by their characters: write times "
             f"of day as they stand in columns of them, {name} {word} {values}"
@@ -164,7 +164,7 @@ def _sentences_about(column: tree.Column, word: str, literals: tuple[tree.Litera
     if not found:
         return
     literal, kind = found[0]
-    written_values = [_as_literal(each, kind) for each in literals]
+    written_values = [_literal_text(each, kind) for each in literals]
     function, written, owners = _REMEDIES[kind]
     if None in written_values:
         remedy = (
@@ -192,7 +192,7 @@ def _are_ordered_clocks(texts: Sequence[str], word: str) -> bool:
     return all(map(pattern.fullmatch, texts))
 
 
-def _written_clock(text: str) -> str:
+def _clock_literal(text: str) -> str:
     """Return a time of day in the form that columns of times have, in quotes; `…` if there is no such time.
 
     Example:
@@ -209,7 +209,7 @@ def _written_clock(text: str) -> str:
     return tree.quoted_text(written.rstrip("0") if "." in written else written)
 
 
-def _as_literal(literal: tree.Literal, kind: Kind) -> str | None:
+def _literal_text(literal: tree.Literal, kind: Kind) -> str | None:
     """Return a text as a literal of a kind; None if the functions of the language do not read this form."""
     text = str(literal.value).strip(BLANKS)
     if kind is Kind.REAL:

@@ -35,7 +35,7 @@ def parsed(name: str, read: Callable[[str], Value], text: str) -> Value:
         raise NoisyCountError(f"{name} {error}") from None
 
 
-def stated_noise(member: str, price: str | None, noise: str | None, scale: str | None) -> AdditiveNoise | None:
+def noise_of_members(member: str, price: str | None, noise: str | None, scale: str | None) -> AdditiveNoise | None:
     """Return the noise of a price, or of a kind and a scale; None if neither or both are stated."""
     if price is not None and noise is None and scale is None:
         return DiscreteLaplace.for_epsilon(parsed(member, parse_epsilon, price))
@@ -78,11 +78,11 @@ class RefineRequest(BaseModel):
 
     def refinement(self) -> Refinement:
         """Return the refined estimate."""
-        assumed = Assumed.of_size(self.size)
+        assumed = Assumed.from_size(self.size)
         if self.rate is not None:
-            assumed = Assumed.of_rate(self.size, parsed("rate", parse_rate, self.rate))
+            assumed = Assumed.from_rate(self.size, parsed("rate", parse_rate, self.rate))
         level = parsed("level", parse_confidence, self.level)
-        noise = stated_noise("epsilon", self.epsilon, self.noise, self.scale)
+        noise = noise_of_members("epsilon", self.epsilon, self.noise, self.scale)
         if noise is None:
             raise NoisyCountError(
                 'give either epsilon, or both noise and scale, such as {"noise": "gaussian", "scale": "10"}'
@@ -126,14 +126,14 @@ class RiskRequest(BaseModel):
 
     def risks(self) -> Risks:
         """Return the risks of the answer."""
-        assumed = Assumed.of_rate(self.size, parsed("rate", parse_rate, self.rate))
+        assumed = Assumed.from_rate(self.size, parsed("rate", parse_rate, self.rate))
         setting = RiskScenario(assumed, self._mechanism, self.sample, self.known, self.known_positives)
         epsilon = None if self.epsilon is None else parsed("epsilon", parse_epsilon, self.epsilon)
         return Risks.compute(setting, epsilon, lambda _: None)
 
     @property
     def _mechanism(self) -> AdditiveNoise | Exact:
-        stated = stated_noise("price", self.price, self.noise, self.scale)
+        stated = noise_of_members("price", self.price, self.noise, self.scale)
         if stated is not None:
             return stated
         if (self.price, self.noise, self.scale) == (None, "none", None):

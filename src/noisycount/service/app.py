@@ -1,7 +1,7 @@
 """The application: routes for programs, pages for people, one state.
 
-It answers as soon as it listens: the routes that need neither records nor laws are there at once,
-the others are loaded behind the first answers, and who asks for one sooner waits for it.
+The service answers as soon as it listens. Routes that need neither records nor distributions are there at once. The
+others are loaded after the first replies, and a request for one of them waits until it is loaded.
 """
 
 from collections.abc import AsyncIterator
@@ -21,7 +21,7 @@ from noisycount.service.pages.layout import router as layout
 from noisycount.service.pages.layout import show_refusals_as_pages
 from noisycount.service.state import ServiceState
 
-_SPARE = 8  # threads for what does not wait
+_SPARE = 8  # threads for work that does not wait for a tick
 health = APIRouter(tags=["health"])
 
 
@@ -34,7 +34,7 @@ async def healthz() -> dict[str, str]:
 def application(
     state: ServiceState, write: middleware.Write = middleware.write_line, shared: SharedMemory | None = None
 ) -> FastAPI:
-    """Return the application of an open state, which its caller closes; it may be one of several that share memory.
+    """Return the application for an open state, which the caller closes. Several applications may share memory.
 
     `.state.late` are the routes that are loaded later.
     """
@@ -46,12 +46,12 @@ def application(
         redoc_url=None,
         openapi_url=None,  # until all routes that it describes are loaded
         redirect_slashes=False,  # to wherever the head of a request says that it is
-        lifespan=_threads,
+        lifespan=_thread_limit,
     )
     app.state.service, app.state.auth = state, Auth.from_config(state.configuration, shared)
     for family in (health, layout, documentation):
         app.include_router(family)
-    app.state.late = middleware.LazyRoutes(app.router, partial(_add_late, app))
+    app.state.late = middleware.LazyRoutes(app.router, partial(_add_lazy_routes, app))
     service = state.configuration.service
     app.add_middleware(middleware.Loading, lazy_routes=app.state.late)
     app.add_middleware(middleware.ConcurrencyLimit, max_requests=service.concurrency)
@@ -80,7 +80,7 @@ def lazy_routers() -> tuple[APIRouter, ...]:
     )
 
 
-def _add_late(app: FastAPI) -> None:
+def _add_lazy_routes(app: FastAPI) -> None:
     """Add all routes, and the document that describes them."""
     from noisycount.service.questions import spends  # noqa: PLC0415 - loads the question language
 
@@ -95,7 +95,7 @@ def _add_late(app: FastAPI) -> None:
 
 
 @asynccontextmanager
-async def _threads(app: FastAPI) -> AsyncIterator[None]:
+async def _thread_limit(app: FastAPI) -> AsyncIterator[None]:
     """Allow a thread for each request in progress, as most of them wait for a tick."""
     state: ServiceState = app.state.service
     to_thread.current_default_thread_limiter().total_tokens = state.configuration.service.concurrency + _SPARE

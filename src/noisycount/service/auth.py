@@ -152,7 +152,7 @@ class LoginSession:
     drafts: Drafts = field(default_factory=Drafts, repr=False)
 
     def is_over(self, now: float) -> bool:
-        """Return True if the session has ended, unused or at its longest duration."""
+        """Return True if the session has ended because it was unused for too long or lasted too long."""
         return now - self.used >= IDLE_SECONDS or now - self.begun >= LONGEST_SECONDS
 
     def is_forgotten(self, now: float) -> bool:
@@ -164,7 +164,7 @@ class LoginSession:
 class Sessions:
     """Sessions of one server, by the hash of the browser's cookie.
 
-    A session that time has ended stays for its drafts, which its user has again after the next login in that browser.
+    A session that ended by time is kept for its drafts. The user finds them again after the next login in that browser.
     """
 
     clock: Callable[[], float] = time.monotonic
@@ -178,7 +178,7 @@ class Sessions:
         """
         value, now = secrets.token_urlsafe(_BYTES), self.clock()
         with self._turn:
-            self._forget(now)
+            self._drop_old_sessions(now)
             former_session = None if former_cookie is None else self._open.pop(_hash(former_cookie), None)
             drafts = Drafts() if former_session is None or former_session.name != name else former_session.drafts
             cookies = [cookie for cookie, session in self._open.items() if session.key_id == key_id]
@@ -189,7 +189,7 @@ class Sessions:
         return value
 
     def session(self, cookie: str) -> LoginSession | None:
-        """Return the session of a cookie and note its use, or return None if it has none that goes on."""
+        """Return the current session of a cookie and note its use; None if there is none."""
         name, now = _hash(cookie), self.clock()
         with self._turn:
             session = self._open.get(name)
@@ -202,7 +202,7 @@ class Sessions:
         """Return the session of a cookie if it ended by time, not long ago, else None."""
         now = self.clock()
         with self._turn:
-            self._forget(now)
+            self._drop_old_sessions(now)
             session = self._open.get(_hash(cookie))
         return session if session is not None and session.is_over(now) else None
 
@@ -212,7 +212,7 @@ class Sessions:
             session = self._open.get(_hash(cookie))
             return None if session is None else session.drafts.keep(fields, refusal)
 
-    def _forget(self, now: float) -> None:
+    def _drop_old_sessions(self, now: float) -> None:
         """Drop the sessions whose drafts are no longer kept."""
         self._open = {cookie: session for cookie, session in self._open.items() if not session.is_forgotten(now)}
 
@@ -278,7 +278,7 @@ class Auth:
         return None if holder is None else holder.user
 
     def login(self, key: str, former_cookie: str | None = None) -> tuple[str, IssuedKey] | None:
-        """Begin a session in place of that of a former cookie; return its cookie and key, or None for a wrong key."""
+        """Begin a session, and end that of a former cookie. Return its cookie and key, or None for a wrong key."""
         with _hide_configuration_errors():
             holder = self.keyring.holder(key)
         return None if holder is None else (self.sessions.begin(holder.id, holder.name, former_cookie), holder)
@@ -314,15 +314,15 @@ def auth_of(request: Request) -> Auth:
 async def user_of(request: Request) -> User:
     """Return the user of a request, by a key or token in `Authorization: Bearer`, or by the session of the page.
 
-    A session may change something only by one of its own forms. `request.state` receives the `user` and, for a session,
-    the `csrf` token of its forms, the `session`, and the `form` that was sent.
+    A session may change something only by a form that this server sent to it. `request.state` receives the `user` and,
+    for a session, the `csrf` token of its forms, the `session`, and the `form` that was sent.
 
     Raises:
         UnauthenticatedError: If the request has no valid key, token or session.
         ForgedError: If a form was sent by a page of another site.
     """
     headers = request.headers.getlist("authorization")
-    user = await (_by_header(request, headers) if headers else _by_session(request))
+    user = await (_user_of_header(request, headers) if headers else _user_of_session(request))
     request.state.user = user
     return user
 
@@ -334,7 +334,7 @@ async def reader_of(user: Annotated[User, Depends(user_of)]) -> User:
     return user
 
 
-async def _by_header(request: Request, headers: list[str]) -> User:
+async def _user_of_header(request: Request, headers: list[str]) -> User:
     scheme, _, credential = headers[0].partition(" ")
     if len(headers) > 1 or scheme.lower() != "bearer":
         raise UnauthenticatedError
@@ -347,7 +347,7 @@ async def _by_header(request: Request, headers: list[str]) -> User:
 _READING = {"GET", "HEAD", "OPTIONS"}
 
 
-async def _by_session(request: Request) -> User:
+async def _user_of_session(request: Request) -> User:
     auth, cookie = auth_of(request), cookie_value(request, SESSION_COOKIE) or ""
     session_and_user = auth.session(cookie)
     session = auth.sessions.recently_ended(cookie) if session_and_user is None else session_and_user[0]

@@ -46,7 +46,7 @@ def schema_of(value: Any, types: Mapping[str, str], name: str = "") -> Schema:  
 _EXAMPLES: Mapping[str, Any] = json.loads(Path(__file__).with_name("replies.json").read_text(encoding="utf-8"))
 
 
-def documented(name: str, description: str, types: str = "", *, some: str = "") -> tuple[Schema, str, str]:
+def document_reply(name: str, description: str, types: str = "", *, some: str = "") -> tuple[Schema, str, str]:
     """Return the schema of a reply, the name of its example, and its description.
 
     `some` lists members that not every reply has.
@@ -58,7 +58,10 @@ def documented(name: str, description: str, types: str = "", *, some: str = "") 
 
 
 def with_examples(openapi: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return the document with the examples in place of their names: FastAPI would drop null members of an example."""
+    """Return a function that makes the document, with examples in place of their names.
+
+    FastAPI would drop their null members.
+    """
     document = openapi()
     replies = (operation["responses"] for path in document["paths"].values() for operation in path.values())
     for reply in chain.from_iterable(each.values() for each in replies):
@@ -73,28 +76,28 @@ _BUDGETS = "budget:string|object dataset_budget:string|object quota_remaining:st
 _VALUES = f"values:map listed:array|null low:string|number|null high:string|number|null {_BUDGETS}"
 _ASSUMED = "rate:number|null rate_deviation:number|null groups:integer|null"
 
-HEALTH = documented("health", "The service is running.")
-DATASETS = documented("datasets", "The names of the data sets.")
+HEALTH = document_reply("health", "The service is running.")
+DATASETS = document_reply("datasets", "The names of the data sets.")
 _OFFER = (
     "The columns, the unit and the budgets, as `show --json` prints them, with `budget_words`: the budgets in words."
 )
-DATASET = documented(
+DATASET = document_reply(
     "dataset", _OFFER, f"unit:string|null size:integer|null affordable:integer|null columns:map {_VALUES}"
 )
 _PREVIEW = (
     "The preview, as `count --dry-run --json` prints it, with `affordable_answers`: the number of such answers that the"
     " remaining budget pays for."
 )
-PLAN = documented(
+PLAN = document_reply(
     "plan", _PREVIEW, f"affordable_answers:integer|null {_QUESTION} {_BUDGETS}", some="answer error epsilon"
 )
-REHEARSAL = documented(
+REHEARSAL = document_reply(
     "rehearsal",
     "The answer about `made_up` records, with a `note` that says so.",
     "where:string|null unit:string|null made_up:integer|null",
     some="made_up answer error epsilon",
 )
-RELEASE = documented(  # `some` also lists the members that a stored reply of an older service may lack
+RELEASE = document_reply(  # `some` also lists the members that a stored reply of an older service may lack
     "release",
     "The answer, as `count --json` prints it, without `ledger`. The header Location is its address.",
     f"better:object|null {_QUESTION} {_BUDGETS}",
@@ -102,12 +105,12 @@ RELEASE = documented(  # `some` also lists the members that a stored reply of an
 )
 _FOUND = "The stored reply. If the service did not give the answer: its entry in the ledger."
 FOUND = schema_of(dict.fromkeys(("dataset", "analyst", "key"), ""), {}), "release", _FOUND
-REFINEMENT = documented(
+REFINEMENT = document_reply(
     "refinement",
     "The estimate, as `refine --json` prints it.",
     f"answer:number answers:number epsilon:string|null warning:string|null {_ASSUMED}",
 )
-RISKS = documented(
+RISKS = document_reply(
     "risks",
     "The bounds, as `risk --json` prints them.",
     "scale:string|null sample:integer|null known:integer|null known_positives:integer|null"
@@ -124,18 +127,18 @@ def responses(
     """Return the descriptions of all replies of a route by status: the successful reply, and all errors."""
     refusals: dict[int | str, dict[str, Any]] = {}
     for refused in (*_ALWAYS, *also):
-        problem = _refusal(refused)
+        problem = _error_example(refused)
         shape = {**schema_of(problem, {}), "additionalProperties": False}
         shape["properties"]["type"]["format"] = "uri"
-        refusals[refused] = _reply(MEDIA_TYPE, shape, problem, _causes(refused))
-    return {status: _reply("application/json", schema, example, description)} | refusals
+        refusals[refused] = _reply_description(MEDIA_TYPE, shape, problem, _error_causes_text(refused))
+    return {status: _reply_description("application/json", schema, example, description)} | refusals
 
 
-def _reply(media: str, schema: Schema, example: object, description: str) -> dict[str, Any]:
+def _reply_description(media: str, schema: Schema, example: object, description: str) -> dict[str, Any]:
     return {"description": description, "content": {media: {"schema": schema, "example": example}}}
 
 
-def _causes(status: int) -> str:
+def _error_causes_text(status: int) -> str:
     """Describe an error reply: the end of each `type` that it can have, with its cause."""
     causes: dict[str, list[str]] = {}
     for problem in _PROBLEMS[status]:
@@ -143,7 +146,7 @@ def _causes(status: int) -> str:
     return " ".join(f"`{name}`: {'; or '.join(when)}." for name, when in causes.items())
 
 
-def _refusal(status: int) -> dict[str, Any]:
+def _error_example(status: int) -> dict[str, Any]:
     """Return an example of the error reply with a status."""
     one = _PROBLEMS[status][0]
     return {

@@ -27,7 +27,7 @@ class FormDraft:
 
 @dataclass(slots=True, eq=False)
 class Drafts:
-    """Newest forms of one session, by random names that are no use to any other session.
+    """Newest forms of one session, by random names that are valid in this session only.
 
     Example:
         >>> drafts = Drafts()
@@ -41,7 +41,8 @@ class Drafts:
     def keep(self, fields: Iterable[tuple[str, str]], refusal: str = "") -> str:
         """Keep a form, drop the oldest ones that exceed the bounds, and return the name of the draft.
 
-        The confirmation of a preview has the key of its draft: it is kept as that form with the purpose that was typed.
+        A confirmation of a preview that has the key of a draft replaces this draft: the same form with the typed
+        purpose.
         """
         fields_to_keep = tuple(fields)
         texts = dict(fields_to_keep)
@@ -59,7 +60,7 @@ class Drafts:
         return name
 
     def draft(self, name: str) -> FormDraft | None:
-        """Return the draft of a name, or None if the session has no such draft."""
+        """Return the draft with a name, or None if the session has no such draft."""
         return self._kept.get(name)
 
     @property
@@ -72,5 +73,5 @@ class Drafts:
 
 
 def request_key(text: str) -> str:
-    """Return the key that a page gave to a request, or a new one if the text is none."""
+    """Return the text if it is a request key such as pages make, else a new key."""
     return text if _KEY.fullmatch(text) else secrets.token_hex(16)

@@ -37,13 +37,13 @@ class ServiceError(NoisyCountError):
 
 
 class UnknownError(ServiceError):
-    """A data set that does not exist, or that this user may not see: the reply is the same."""
+    """Error: a data set does not exist, or this user may not see it. The reply is the same for both."""
 
     sentence = "there is no such data set, or you may not see it: use a data set of your list"
 
 
 class UnknownReleaseError(ServiceError):
-    """A release that does not exist, or that this user may not see: the reply is the same."""
+    """Error: a release does not exist, or this user may not see it. The reply is the same for both."""
 
     sentence = "there is no such answer, or you may not see it: the ledger lists your answers"
 
@@ -67,7 +67,7 @@ class BusyError(ServiceError):
 
 
 class RateError(ServiceError):
-    """A request of a user who sent too many. The user may send the next one after some `seconds`."""
+    """A request of a user who sent too many requests. The user may send the next one after `seconds` seconds."""
 
     sentence = "you sent too many requests: wait {} s, then try again"
 
@@ -146,7 +146,8 @@ class Problem:
     status: int  # HTTP status
     title: str
     when: str = ""  # cause, for the OpenAPI document; empty if the routes of the document never reply with it
-    # A sentence in place of the error's own, which may name files or engines that users must not see. None: no need.
+    # Sentence that replaces the text of the error, as that may name files or engines that users must not see. None: the
+    # text is shown.
     detail: str | None = None
     again: bool = False  # True if the request may succeed later
     challenge: bool = False  # True if the request needs a key
@@ -342,7 +343,10 @@ _MALFORMED = f'{_NAME} must be 1 to 100 of the characters A-Z a-z 0-9 . _ ~ -, s
 
 
 def fault_words(fault: Mapping[str, Any]) -> str:
-    """Describe a fault that pydantic found. Repeat nothing of the request, except a number that must be a text."""
+    """Describe a fault that pydantic found.
+
+    The description repeats nothing of the request, except a number that must be a text.
+    """
     part, *within = fault["loc"] or ("request",)
     name, kind = ".".join(map(str, within)), fault["type"]
     if kind == "json_invalid":

@@ -1,4 +1,4 @@
-"""API keys of a server, the users and data sets that they stand for, and the private file that stores them.
+"""API keys of a server, their users and data sets, and the private file that stores the keys.
 
 A key is shown once, when it is issued. The file stores a keyed hash of it.
 """
@@ -51,7 +51,7 @@ class Key:
 
     @classmethod
     def read(cls, text: str) -> Self | None:
-        """Return the key of a text, or None if the text is no key."""
+        """Parse a key from its text. Return None if the text is not a key."""
         match = _FORM.fullmatch(text)
         return None if match is None else cls(*match.groups())
 
@@ -259,13 +259,13 @@ class Keyring:
         """Yield a list of all keys for changes, and the secret of their hashes. Other writers wait."""
         try:
             make_private(self.folder)
-            with _locked(self.folder / "access.lock"):
+            with _lock_file(self.folder / "access.lock"):
                 if not self._secret():
                     write_private(self._secret_path, secrets.token_bytes(_SECRET_BYTES))
                 keys, secret = list(self.issued()), self._secret()
                 yield keys, secret
                 parts = [key.parts for key in keys]
-                content = {"version": _VERSION, "keys": parts, "seal": _seal(parts, secret)}
+                content = {"version": _VERSION, "keys": parts, "seal": _keyed_hash_of_all(parts, secret)}
                 write_private(self.path, json.dumps(content, indent=1).encode("ascii"))
         except OSError as error:
             raise ConfigError(
@@ -295,7 +295,7 @@ class Keyring:
         is_secret = len(secret) == _SECRET_BYTES  # if not, `_secret` raises an error at every check of a key
         try:
             members = json.loads(content)
-            seal = _seal(members["keys"], secret)
+            seal = _keyed_hash_of_all(members["keys"], secret)
             is_sealed = not is_secret or members.get("seal", seal) == seal
             if members["version"] == _VERSION and members.keys() <= _MEMBERS and is_sealed:
                 return tuple(map(IssuedKey.from_parts, members["keys"]))
@@ -333,14 +333,14 @@ class _FileContent:
             raise ConfigError(message) from None
 
 
-def _seal(keys: Sequence[object], secret: bytes) -> str:
+def _keyed_hash_of_all(keys: Sequence[object], secret: bytes) -> str:
     """Return the keyed hash of all stored keys with their users, data sets and times."""
     text = json.dumps(keys, sort_keys=True).encode("ascii")
     return hmac.digest(secret, text, "sha256").hex()
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _lock_file(path: Path) -> Iterator[None]:
     """Hold a lock of a file against other threads and processes."""
     import fcntl  # noqa: PLC0415  (only on POSIX, and not needed to read keys)
 

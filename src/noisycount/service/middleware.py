@@ -104,10 +104,10 @@ class RequestLog:
             reply = await handler(Request(scope), error)
             await reply(scope, receive, send_marked)
         finally:
-            self.write({"request": request, **_facts(scope), "status": status, **fault})
+            self.write({"request": request, **_user_and_route(scope), "status": status, **fault})
 
 
-def _facts(scope: Scope) -> dict[str, Any]:
+def _user_and_route(scope: Scope) -> dict[str, Any]:
     """Return the user and the route of a request for the log: the template of the route, without its values."""
     state = scope.get("state", {})
     user = state.get("user")
@@ -134,8 +134,8 @@ _FORMS = (b"application/x-www-form-urlencoded", b"multipart/form-data")
 class BodyLimit:
     """Middleware that reads a request completely before it is handled.
 
-    It refuses a request with a repeated header, more than `max_bytes` bytes or JSON deeper than `depth`, and one that
-    takes longer than `patience` seconds to arrive. A slow client delays no other request.
+    It refuses a request with a repeated header, with more than `max_bytes` bytes, with JSON nested deeper than `depth`,
+    or that takes longer than `patience` seconds to arrive. A slow client delays no other request.
     """
 
     def __init__(self, application: ASGIApp, max_bytes: int, depth: int, patience: float = _TIMEOUT) -> None:
@@ -207,7 +207,10 @@ def depth_of(body: bytes) -> int:
 
 
 class ConcurrencyLimit:
-    """Middleware that refuses a request while `max_requests` others are in progress, until their replies begin."""
+    """Middleware that refuses a request while `max_requests` others are in progress.
+
+    A request is in progress until its reply begins.
+    """
 
     def __init__(self, application: ASGIApp, max_requests: int) -> None:
         self.application, self.max_requests, self.present = application, max_requests, 0
@@ -236,14 +239,14 @@ class ConcurrencyLimit:
 
 
 class LazyRoutes:
-    """Routes that are loaded late: `add` loads them and adds them to the `router`."""
+    """Routes that are loaded after the start: `add` loads them and adds them to the `router`."""
 
     def __init__(self, router: Router, add: Callable[[], None]) -> None:
         self.router, self.add, self.is_there = router, add, False
         self._turn = Lock()
 
     def load(self) -> None:
-        """Add the routes once. Requests that arrive meanwhile wait."""
+        """Add the routes, if this is the first call. Requests that arrive meanwhile wait."""
         with self._turn:
             if not self.is_there:
                 self.add()
@@ -256,7 +259,7 @@ class LazyRoutes:
 
 
 class Loading:
-    """Middleware that lets a request wait for late routes that may match it."""
+    """Middleware that delays a request until the lazy routes are loaded, if one of them may match it."""
 
     def __init__(self, application: ASGIApp, lazy_routes: LazyRoutes) -> None:
         self.application, self.lazy_routes = application, lazy_routes
@@ -280,7 +283,7 @@ def exact_json(content: bytes) -> Any:  # noqa: ANN401  (any JSON value)
     try:
         return json.loads(
             content.decode("utf-8"),
-            object_pairs_hook=_members,
+            object_pairs_hook=_object_without_repeats,
             parse_constant=_refuse_constant,
             parse_int=_whole_number,
         )
@@ -288,7 +291,7 @@ def exact_json(content: bytes) -> Any:  # noqa: ANN401  (any JSON value)
         raise ValueError("it is nested too deeply") from None
 
 
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
         raise ValueError("a member occurs twice")

@@ -36,7 +36,7 @@ _MALFORMED = (JoseError, ValueError, TypeError, KeyError, AttributeError, Recurs
 
 @frozen
 class Tokens:
-    """The tokens of one issuer for one audience."""
+    """Checker of signed tokens that one issuer made for one audience, as the owner configured them."""
 
     config: OidcConfig  # issuer, audience, and analysts
     users: Mapping[str, User]  # by subject
@@ -45,7 +45,7 @@ class Tokens:
 
     @classmethod
     def from_config(cls, config: OidcConfig, configuration: Config) -> Self:
-        """Return the accepted tokens, for the analysts and data sets of a configuration."""
+        """Return the checker for the analysts and data sets of a configuration."""
         users = {}
         for subject, analyst in config.analysts.items():
             check_analyst(analyst.name, configuration)
@@ -132,7 +132,7 @@ _LATEST = 253_402_300_800  # seconds: the year 10000; a later time is a mistake,
 
 def subject_of(claims: Mapping[str, object], config: OidcConfig, now: float) -> str | None:
     """Return the subject of a signed token, or None if it has another issuer or audience, or has expired."""
-    is_own = claims.get("iss") == config.issuer and _is_for(claims.get("aud"), config.audience)
+    is_own = claims.get("iss") == config.issuer and _names_audience(claims.get("aud"), config.audience)
     if not (is_own and _is_current(claims, now) and isinstance(claims.get("sub", ""), str)):
         return None
     if config.claim == "email" and claims.get("email_verified", True) is not True:
@@ -141,23 +141,26 @@ def subject_of(claims: Mapping[str, object], config: OidcConfig, now: float) -> 
     return subject if isinstance(subject, str) else None
 
 
-def _is_for(claim: object, audience: str) -> bool:
-    """Return True if the audience claim is the audience, or a list of texts with it (RFC 7519, section 4.1.3)."""
+def _names_audience(claim: object, audience: str) -> bool:
+    """Return True if the claim names the audience, alone or in a list of texts (RFC 7519, section 4.1.3)."""
     if isinstance(claim, list):
         return all(isinstance(text, str) for text in claim) and audience in claim
     return claim == audience
 
 
 def _is_current(claims: Mapping[str, object], now: float) -> bool:
-    """Return True if a token has an end that has not passed, is valid already, and was not issued in the future."""
-    end = _time(claims.get("exp"))
-    starts = [_time(claims[name]) for name in ("nbf", "iat") if name in claims]
+    """Return True if a token has not expired, is already valid, and was not issued in the future.
+
+    Tokens without an expiry time are refused.
+    """
+    end = _time_of_claim(claims.get("exp"))
+    starts = [_time_of_claim(claims[name]) for name in ("nbf", "iat") if name in claims]
     if end is None or end <= now - _LEEWAY:
         return False
     return all(start is not None and start <= now + _LEEWAY for start in starts)
 
 
-def _time(claim: object) -> float | None:
+def _time_of_claim(claim: object) -> float | None:
     """Return a claim as seconds since 1970, or None if it is not a number. NaN counts as no number."""
     if isinstance(claim, bool) or not isinstance(claim, int | float):
         return None
@@ -243,7 +246,7 @@ class IssuerKeys:
         return self._got is None or self.clock() - self._got > seconds
 
     def _refresh(self) -> None:
-        """Fetch the keys, unless that was tried a moment ago. If it fails, the present keys stay for a day."""
+        """Fetch the keys, unless this was tried a moment ago. If it fails, the present keys are used for a day."""
         now = self.clock()
         if self._tried is not None and now - self._tried < _PAUSE:
             return

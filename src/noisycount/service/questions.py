@@ -29,9 +29,9 @@ from noisycount.service.errors import UnknownReleaseError
 from noisycount.service.keys import User
 from noisycount.service.middleware import JsonRoute, exact_json, replay_body
 from noisycount.service.state import MOST_NAME, Dataset, ServiceState, State, state_of
-from noisycount.tasks.answer import Answer, PaidQuery, answer_at
+from noisycount.tasks.answer import Answer, PaidQuery, answer_in_session
 from noisycount.tasks.answer_json import answer_json, preview_json
-from noisycount.tasks.preview import preview_at
+from noisycount.tasks.preview import preview_in_session
 from noisycount.tasks.show import View, budget_words, entry_json, offer_json, rehearsal_json, rehearsal_of
 from noisycount.validation import exact_epsilon
 
@@ -120,7 +120,7 @@ class Question(BaseModel):
 
 
 def asker_of_name(name: str) -> str:
-    """Return the user who made the request of a name in the ledger, `user:key`. A key has no colon."""
+    """Return the user who made a request, from its name in the ledger, `user:key`. A key has no colon."""
     return name.rpartition(":")[0]
 
 
@@ -162,7 +162,7 @@ class Spend:
         drafts: dict[AttachedWrite, Reply] = {}
 
         def attach(answered: Answer) -> AttachedWrite:
-            reply = self._draft(answered)
+            reply = self._unstored_reply(answered)
             attached = state.ledger.replies.attached_write(reply)
             drafts[attached] = reply
             return attached
@@ -170,14 +170,14 @@ class Spend:
         session, analyst = state.session(self.user, self.dataset), state.analyst(self.user)
         paid_query = PaidQuery(self.question.query(), analyst, self.name, self.question.purpose, state.tick)
         try:
-            answered = answer_at(session, paid_query, attach=attach)
+            answered = answer_in_session(session, paid_query, attach=attach)
         except BaseException:
             drafts.clear()  # so that the frames of the error hold no answer
             raise
         written_replies = [reply for attached, reply in drafts.items() if attached.is_written]
-        return written_replies[0] if written_replies else state.ledger.replies.store(self._draft(answered))
+        return written_replies[0] if written_replies else state.ledger.replies.store(self._unstored_reply(answered))
 
-    def _draft(self, answered: Answer) -> Reply:
+    def _unstored_reply(self, answered: Answer) -> Reply:
         """Return the reply with an answer as JSON."""
         members = answer_json(answered)
         reply_members = {**members, "key": self.name, "replaces": visible_keys(members["replaces"], self.user)}
@@ -251,7 +251,7 @@ def plan(name: Dataset, question: Question, user: LimitedUser, state: State) -> 
 
     def preview_question() -> dict[str, Any]:
         session, analyst = state.session(user, name), state.analyst(user)
-        preview = preview_at(session, question.query(), analyst)
+        preview = preview_in_session(session, question.query(), analyst)
         return {**preview_json(preview), "affordable_answers": preview.affordable_answers}
 
     return state.reply(preview_question)
@@ -279,7 +279,7 @@ _Name = Annotated[
 
 
 class SpendRoute(JsonRoute):
-    """The route of spends, which reads a valid request itself: the dependencies of FastAPI take much of its time.
+    """The route that answers paid questions. It reads a valid request itself, as FastAPI's dependencies take much time.
 
     FastAPI describes the route, and replies to every other request.
     """

@@ -63,7 +63,7 @@ class Connection(H11Protocol):
         self.since = self.loop.time()
         connections: Iterable[Any] = self.connections  # all of them are of this class
         open_connections: list[Connection] = [connection for connection in connections if not connection.is_ended]
-        if len(open_connections) > most_connections():
+        if len(open_connections) > largest_connection_count():
             waiting = [connection for connection in open_connections if connection.awaits_client]
             is_idle = len(waiting) > len(open_connections) // 2
             (min(waiting, key=lambda connection: connection.since) if is_idle else self).end()
@@ -113,18 +113,18 @@ def end_overdue(connections: Iterable[Connection], now: float) -> None:
             connection.end()
 
 
-def most_connections() -> int:
+def largest_connection_count() -> int:
     """Return the largest number of connections: half of the files that the process may have open, from 4 to 4,096."""
-    return max(4, min(_MOST, _files() // 2))
+    return max(4, min(_MOST, _open_file_limit() // 2))
 
 
-def accepted_at_once() -> int:
-    """Return how many connections are accepted at once, before the first is handled: an eighth of the files."""
-    return max(1, min(_MOST, _files() // 8))
+def accept_batch_size() -> int:
+    """Return the number of connections to accept before the first is handled: an eighth of the number of open files."""
+    return max(1, min(_MOST, _open_file_limit() // 8))
 
 
-def _files() -> int:
-    """Return how many files the process may have open."""
+def _open_file_limit() -> int:
+    """Return the number of files that the process may have open."""
     try:
         import resource  # noqa: PLC0415 - only on POSIX
     except ImportError:
@@ -150,7 +150,10 @@ class _Server(uvicorn.Server):
         self.signals: list[int] = []
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start to answer requests, then load modules and data in a thread. The end waits for a step that has begun."""
+        """Start to answer requests, then load modules and data in a thread.
+
+        A shutdown waits until the current step is done.
+        """
         await super().startup(sockets)
         for listener in sockets or ():
             listener.listen(_WAITING)  # a longer queue than the number of connections accepted at once
@@ -296,7 +299,7 @@ def run(
             loop="asyncio",
             http=Connection,
             ws="none",
-            backlog=accepted_at_once() if shared is None else 1,  # of several processes, each accepts one at a time
+            backlog=accept_batch_size() if shared is None else 1,  # of several processes, each accepts one at a time
             access_log=False,
             server_header=False,
             proxy_headers=False,  # the application itself reads the headers of configured proxies

@@ -161,7 +161,7 @@ def _result_now(future: "Future[Result]") -> Result:
 
 @dataclass(slots=True, eq=False)
 class OpenSources:
-    """Records that stay open from their first use until they change. Requests in progress keep the former ones."""
+    """Records that stay open from their first use until they change. Requests in progress keep the former records."""
 
     configuration: Config
     ledger: Ledger
@@ -194,9 +194,9 @@ class OpenSources:
         from noisycount.tasks import opening  # noqa: PLC0415 - loads the question language
 
         records = opening.records_of(dataset, opening.catalog_of(self.ledger, self.configuration))
-        if records.is_written_down:
+        if records.has_stored_description:
             return records
-        records.write_down(self.ledger)
+        records.store_description(self.ledger)
         return opening.records_of(dataset, opening.catalog_of(self.ledger, self.configuration))
 
 
@@ -274,7 +274,7 @@ class ServiceState:
 
     @property
     def patience(self) -> float:
-        """Number of seconds that a request waits for its result. Then the work goes on, for the next request."""
+        """Number of seconds for which a request waits for its result. The work then continues, for a later repeat."""
         deadline = self.configuration.service.deadline
         return deadline if self.tick is None else max(deadline, 3 * self.tick.seconds)
 

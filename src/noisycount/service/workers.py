@@ -1,4 +1,4 @@
-"""Several processes that serve one listening socket, watched by the process that started them.
+"""Worker processes that serve one listening socket, and the process that starts and watches them.
 
 The ledger stores what must outlast a process: debits, answers, replies. The watching process keeps in memory what all
 workers share: rate limits, sessions with their drafts, and attempts with wrong keys. The ticks at which replies leave
@@ -34,7 +34,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def shared_memory(configuration: Config) -> Iterator[SharedMemory]:
-    """Keep the objects that all workers share in this process, and yield proxies of them to pass to the workers."""
+    """Hold the objects that all workers share in this process, and yield proxies to pass to the workers."""
     shared_objects = {"rates": RateLimiter(configuration.service.rate), "attempts": Attempts(), "sessions": Sessions()}
 
     class Manager(BaseManager):
@@ -62,14 +62,14 @@ ForkingPickler.register(MappingProxyType, lambda mapping: (_read_only, (dict(map
 
 @dataclass(slots=True)
 class _Worker:
-    """A place for one process, which is started again if it ends."""
+    """A worker process, which is started again if it ends."""
 
     start: Callable[[], SpawnProcess]
     process: SpawnProcess | None = None
     started: float = field(default=-_PAUSE)  # seconds of the clock
 
     def keep_alive(self) -> float | None:
-        """Start the process if there is none; return the seconds until that may be tried again, None if it runs."""
+        """Start the process if it does not run. Return the seconds until the next attempt; None if it runs."""
         if self.process is not None:
             if self.process.exitcode is None:
                 return None
@@ -85,7 +85,7 @@ class _Worker:
 def run_workers(
     configuration: Config, listener: socket, ready: Callable[[], None], number: int, *, slots: bool
 ) -> None:
-    """Serve by several processes until a signal ends them; what was begun by then is done."""
+    """Serve with several processes until a signal ends them. Requests that have begun by then are finished."""
     if os.name != "posix":
         raise NoisyCountError("--workers: processes of this system cannot share a socket; leave it out")
     ServiceState.open(configuration, slots=slots).close()  # what cannot be opened is refused here, in one line
@@ -123,7 +123,7 @@ def _start_worker(arguments: tuple[Config, socket, SharedMemory, bool]) -> Spawn
 
 
 def _end_processes(processes: list[SpawnProcess], patience: float) -> None:
-    """Let processes do what they have begun, and end those that do not in time."""
+    """Let processes finish their requests, and kill those that need longer than `patience` seconds."""
     for process in processes:
         process.terminate()
     end_time = time.monotonic() + 2 * patience
@@ -135,7 +135,7 @@ def _end_processes(processes: list[SpawnProcess], patience: float) -> None:
 
 
 def _serve(configuration: Config, listener: socket, shared: SharedMemory, slots: bool) -> None:  # noqa: FBT001
-    """Serve as one of several workers, until the process that watches them ends this one or is gone."""
+    """Serve as one of several workers, until the watching process ends this one or has ended itself."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the other process decides
     threading.Thread(target=_follow_parent, daemon=True).start()
     with suppress(KeyboardInterrupt):
@@ -147,7 +147,7 @@ def _serve(configuration: Config, listener: socket, shared: SharedMemory, slots:
 
 
 def _follow_parent() -> None:
-    """End this process once that which watches it is gone."""
+    """End this process as soon as the watching process has ended."""
     parent = parent_process()
     if parent is not None:
         parent.join()

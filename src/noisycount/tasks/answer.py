@@ -56,7 +56,7 @@ class PaidQuery:
 
 @frozen(kw_only=True)
 class PricedQuery:
-    """A query about a data set with its meaning, its noise and its price: what an answer and its preview share."""
+    """A query about a data set with its meaning, its noise and its price: base class of an answer and its preview."""
 
     query: Query  # the query of the analyst
     plan: QueryPlan  # its meaning, its noise and its price
@@ -97,12 +97,12 @@ class PricedQuery:
 
     @property
     def odds(self) -> str:
-        """Odds that a guess about one person or row can reach at this price, in words."""
+        """Odds to which an answer at this price can move an even guess about one person or row, in words."""
         return self.plan.noise.odds(self.protected)
 
     @property
     def total_words(self) -> str:
-        """Running total of the data set in a sentence; empty if this answer is all of it."""
+        """Running total of the data set in a sentence; empty if this is the only answer so far."""
         if self.total is None:
             return ""
         spent, price = self.total.spent, self.plan.loss  # ρ may differ: that of a reserve is not refunded
@@ -122,7 +122,7 @@ class PricedQuery:
 
 @frozen(kw_only=True)
 class Answer(PricedQuery):
-    """A published answer, with all that its display needs."""
+    """A published answer, with everything that is needed to display it."""
 
     release: Release | TableRelease  # the published count or table
     ledger: Path | None = None  # file of the ledger; None for a server, or for a reader who may not know it
@@ -160,10 +160,12 @@ def answer_to(
     with session_of(dataset, configuration, makes=True) as session:
         plan = session.plan(paid_query.query)
         check_rows(plan, is_drawn=is_drawn)
-        if session.ledger is None:  # `answer_at` refuses an impossible question too, but only once there is a ledger
+        if (
+            session.ledger is None
+        ):  # `answer_in_session` refuses an impossible question too, but only once there is a ledger
             plan.require_possible(lambda: False)
         with session.with_ledger(plan) as charged:
-            answer = answer_at(charged, paid_query, plan)
+            answer = answer_in_session(charged, paid_query, plan)
             return replace(answer, ledger=configuration.ledger_file, total=charged.running_total())
 
 
@@ -176,7 +178,7 @@ def check_rows(plan: QueryPlan, *, is_drawn: bool) -> None:
         )
 
 
-def answer_at(
+def answer_in_session(
     session: DatasetSession,
     paid_query: PaidQuery,
     plan: QueryPlan | None = None,
@@ -277,7 +279,7 @@ def _table_hints(plan: TablePlan, unit: str | None) -> Iterator[str]:
     if plan.groups is None and cells.sensitivity > moves and unit is not None:
         yield (
             f"one person may be in all {cells.size:,} groups, which the noise must hide; with 1 group per "
-            f"unit each person counts in one of their groups only{one_group_words(plan)}"
+            f"unit each person counts in one of their groups only{one_group_price_words(plan)}"
         )
     if plan.is_replacement and plan.groups is not None and cells.sensitivity == 2 * plan.groups:
         yield (
@@ -286,11 +288,11 @@ def _table_hints(plan: TablePlan, unit: str | None) -> Iterator[str]:
         )
 
 
-def one_group_words(plan: TablePlan) -> str:
-    """Return which part of the price buys the same errors if each person counts in one group only, in words.
+def one_group_price_words(plan: TablePlan) -> str:
+    """Return a sentence on the part of the price that suffices if each person counts in one group only.
 
-    The price is then shared anew among the levels, so that they gain differently. The level that gains least decides.
-    Return an empty text if that level gains nothing.
+    The price is then divided differently among the levels, and the level that gains least decides. Return an empty text
+    if this level gains nothing.
     """
     levels = [
         Level(level.name, np.empty(0, np.int32), level.size or 0, np.empty((0, 0), np.int32)) for level in plan.levels

@@ -14,7 +14,7 @@ from noisycount.ledger.budget import Budget, NeighbourRelation
 from noisycount.ledger.entries import ANALYST, Analyst
 from noisycount.ledger.price import TablePrice
 from noisycount.model.tables.levels import RANGES, TOTAL
-from noisycount.query.grouping import are_of_persons
+from noisycount.query.grouping import are_person_values
 from noisycount.release.dataset import next_words
 from noisycount.release.goal import AccuracyGoal, StoppingSchedule
 from noisycount.release.noise_plan import TablePlan
@@ -118,17 +118,17 @@ def preview_facts(preview: AnswerPreview) -> output.Facts:
     noise_text = noise_words(noise) if is_table else _count_noise(noise)
     remaining = remaining_words(preview.remains.remaining, preview.dataset.budget, preview.analyst)
     return [
-        ("error" if is_table else "answer", table_promise(preview) if is_table else _count_promise(preview)),
+        ("error" if is_table else "answer", table_accuracy(preview) if is_table else _count_accuracy(preview)),
         ("noise", noise_text + " or more" * is_open),
         *_table_terms(preview, has_other=preview.query.other),
         *_privacy_facts(preview, f"{'at most ' * is_open}{noise.loss.text}"),
-        ("price", _price(preview)),
+        ("price", _preview_price_text(preview)),
         ("budget", f"charged nothing: this was a dry run; {remaining}"),
         *(("hint", hint) for hint in preview.hints),
     ]
 
 
-def _count_promise(preview: AnswerPreview) -> str:
+def _count_accuracy(preview: AnswerPreview) -> str:
     """Return the accuracy that the preview of a count promises."""
     error, goal, more = plus_minus(preview.error), preview.plan.goal, ""
     if goal is not None:
@@ -138,7 +138,7 @@ def _count_promise(preview: AnswerPreview) -> str:
     return f"would be within {error} of the true count with {percent(preview.confidence)} confidence{more}"
 
 
-def table_promise(preview: AnswerPreview) -> str:
+def table_accuracy(preview: AnswerPreview) -> str:
     """Return the accuracy that the preview of a table promises."""
     plan, sure = preview.plan, percent(preview.confidence)
     if plan.goal is None or preview.repeated:
@@ -150,7 +150,7 @@ def table_promise(preview: AnswerPreview) -> str:
     )
 
 
-def _price(preview: AnswerPreview) -> str:
+def _preview_price_text(preview: AnswerPreview) -> str:
     """Return the charge that a preview predicts, or the reason why the question would be refused."""
     if preview.repeated:
         return "nothing: this was asked before, and is answered free of charge"
@@ -219,9 +219,9 @@ def print_answer(answer: Answer, files: Sequence[Path] = ()) -> None:
         return
     output.print_facts(query_facts(answer))
     rows = _row_count(release)
-    places = output.places_to_show(rows)
+    places = output.row_indices_to_show(rows)
     if places:
-        output.print_rows(*_lines(release, places), rows)
+        output.print_rows(*_table_lines(release, places), rows)
     else:
         output.print_text("no key is shown: none reached the threshold")
     output.print_facts([*_table_facts(answer, release, len(places)), *output.file_facts(*files)])
@@ -238,7 +238,7 @@ def print_preview(preview: AnswerPreview) -> None:
 
 
 def accuracy_goal_text(release: TableRelease) -> str:
-    """Return how many counts meet the accuracy goal, in words; empty if the price was fixed."""
+    """Return the number of counts that meet the accuracy goal, in words; empty if the price was fixed."""
     if release.within is None:
         return ""
     share, number = percent(float(release.within)), sum(int(is_near.sum()) for is_near in release.near)
@@ -252,7 +252,7 @@ def _row_count(release: TableRelease) -> int:
     return len(release.answers[0]) if has_sums else len(release)
 
 
-def _lines(release: TableRelease, places: list[int]) -> tuple[list[str], list[tuple[str, ...]]]:
+def _table_lines(release: TableRelease, places: list[int]) -> tuple[list[str], list[tuple[str, ...]]]:
     """Return the header of a table, and the cells of the rows at `places` with their numbers aligned."""
     rows = list(shown_rows(release, places))
     header = [*release.labels.names, f"answer ({percent(release.confidence)})"]
@@ -289,7 +289,7 @@ def sums_so_far(release: TableRelease) -> list[tuple[float, float]]:
 def shown_rows(
     release: TableRelease, places: Iterable[int]
 ) -> Iterator[tuple[tuple[str, ...], int, int, tuple[int, int]]]:
-    """Yield the rows at `places`: the texts of the keys, the answer, its error, and (level, node)."""
+    """Yield the rows with the indices `places`: the texts of the keys, the answer, its error, and (level, node)."""
     for level, node in map(release.place, places):
         keys = release.labels.texts(release.levels[level], node)
         yield keys, int(release.answers[level][node]), release.error_at(level, node), (level, node)
@@ -329,7 +329,7 @@ def _table_terms(priced: PricedQuery, *, has_other: bool) -> Iterator[tuple[str,
     if noise.threshold is not None:
         surely, chance = noise.surely_shown(priced.confidence), noise.price.threshold_delta
         yield "keys", hidden_key_words(noise.threshold, chance, surely, unit, priced.confidence)
-    if isinstance(priced.plan, GroupedPlan) and are_of_persons(priced.plan.question.parts):
+    if isinstance(priced.plan, GroupedPlan) and are_person_values(priced.plan.question.parts):
         yield "groups", "each person is in one group"
     elif unit is not None and noise.groups is not None:
         groups = "one of them" if noise.groups == 1 else f"{noise.groups:,} of them at most"

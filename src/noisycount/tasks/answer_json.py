@@ -49,7 +49,7 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         charged: Any = exact_text(release.charged)
         stored["better"] = None
     else:
-        counts = {"rows": list(_rows(release)), **release.goal_facts}
+        counts = {"rows": list(_rows_json(release)), **release.goal_facts}
         if "within" in counts:
             counts["within"] = exact_text(counts["within"])
         columns = {"by": list(release.labels.names)}
@@ -127,11 +127,11 @@ def _table_price(priced: PricedQuery, counts: int | None = None) -> dict[str, An
     }
 
 
-def _rows(release: TableRelease) -> Iterator[dict[str, Any]]:
+def _rows_json(release: TableRelease) -> Iterator[dict[str, Any]]:
     """Yield each count of a table as JSON.
 
     Optional members are the draws that it combines and their mean, the estimate from all levels, the sum so far with
-    its standard error, and whether the count meets the accuracy goal.
+    its standard error, and a boolean that states if it meets the accuracy goal.
     """
     sums = sums_so_far(release)
     columns: dict[str, list[Any]] = {}

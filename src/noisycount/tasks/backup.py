@@ -17,7 +17,7 @@ from noisycount.catalog.folder import Copies, Copy
 from noisycount.config.config import Config
 from noisycount.config.places import resolve_ledger_url, sqlite_url
 from noisycount.display.numbers import in_bytes, number_of, signed
-from noisycount.display.output import Table, seen_from_here
+from noisycount.display.output import Table, shortest_path_text
 from noisycount.errors import ConfigError, LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger.address import LedgerAddress
@@ -76,7 +76,7 @@ def back_up(configuration: Config, folder: Path, known_head: Head | None, *, wit
     return Backup(folder, ledger, data, files, result)
 
 
-def for_copy(configuration: Config, place: str) -> Config:
+def with_ledger_at(configuration: Config, place: str) -> Config:
     """Return the configuration with another ledger, which is only read."""
     url = place
     if "://" in place:
@@ -122,7 +122,7 @@ def _complete_folder(folder: Path) -> Iterator[Path]:
 
 def _copy_ledger(configuration: Config, ledger: Path, copy: Path) -> None:
     """Copy a SQLite file at one moment, while others may write to it."""
-    _make_private(copy)
+    _restrict_to_owner(copy)
     mode = "rw" if os.access(ledger, os.W_OK) else "ro"  # with "rw", an unfinished transaction is rolled back
     wait = float(LedgerAddress.read(configuration.ledger_url).wait)
     url = f"file:{quote(str(ledger.absolute()))}?mode={mode}"
@@ -147,12 +147,12 @@ def _copy_data(folder: Path | None, draft: Path, *, with_copies: bool) -> tuple[
         target = draft / folder.name
         target.mkdir(mode=0o700)
         for file in files:
-            _make_private(target / file.name)
+            _restrict_to_owner(target / file.name)
             shutil.copyfile(file, target / file.name)
     return tuple(file.name for file in files)
 
 
-def _make_private(file: Path) -> None:
+def _restrict_to_owner(file: Path) -> None:
     os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _OWNER_ALONE))
 
 
@@ -168,13 +168,13 @@ def _sync_to_disk(path: Path) -> None:
 
 
 def backup_words(backup: Backup) -> str:
-    """Return a sentence that says what was copied where."""
+    """Return a sentence that names the copied files and their place."""
     data_words = ""
     if backup.data is not None:
         files = number_of("file", len(backup.files))
-        data_words = f", with {files} of {seen_from_here(backup.data)},"
-    ledger = seen_from_here(backup.ledger)
-    return f"copied {ledger}{data_words} to {seen_from_here(backup.folder.absolute())}"
+        data_words = f", with {files} of {shortest_path_text(backup.data)},"
+    ledger = shortest_path_text(backup.ledger)
+    return f"copied {ledger}{data_words} to {shortest_path_text(backup.folder.absolute())}"
 
 
 def restore_commands(backup: Backup) -> list[str]:
@@ -217,7 +217,7 @@ class CopyFolder:
 
     @classmethod
     def find(cls, source: str | None, configuration: Config) -> "CopyFolder":
-        """Return the copies of a data set, or without a name those of all."""
+        """Return the copies of the data set `source`; None: the copies of all data sets."""
         account = None if source is None else configuration.dataset(source).account
         folder = configuration.data_folder
         if folder is None:
@@ -235,7 +235,7 @@ class CopyFolder:
         """Table with a row for each copy."""
         rows = [
             (
-                "unknown" if copy.dataset is None else seen_from_here(copy.dataset),
+                "unknown" if copy.dataset is None else shortest_path_text(copy.dataset),
                 in_bytes(copy.size),
                 f"{copy.made:%Y-%m-%d %H:%M}",
                 f"{copy.path.name[:_SHOWN]}…{copy.path.suffix}",
@@ -252,7 +252,7 @@ class CopyFolder:
         if not self.copies or self.folder is None:
             return "no copies; a question about a file of texts makes one, once there is a ledger"
         return (
-            f"{_copies_text(len(self.copies))} in {seen_from_here(self.folder)}, for the owner's eyes "
+            f"{_copies_text(len(self.copies))} in {shortest_path_text(self.folder)}, for the owner's eyes "
             "alone; --remove removes them"
         )
 

@@ -70,7 +70,7 @@ class Inspection:
         """Path of the records as a configuration writes it."""
         return source_text(self.dataset.source, self.folder)
 
-    def why_unused(self, column: ColumnCheck) -> str | None:
+    def reason_unused(self, column: ColumnCheck) -> str | None:
         """Return the reason why questions may not use a column; None if they may use it."""
         chosen = self.dataset.columns
         if column.name == self.unit:
@@ -82,10 +82,10 @@ class Inspection:
         return "unreadable" if column.is_refused else None
 
     @property
-    def record_findings(self) -> list[Finding]:
+    def findings_about_records(self) -> list[Finding]:
         """Findings about the records. A finding about a column that questions may not use has the severity "note"."""
         reasons = {None, "unreadable", "the unit"}
-        used = {None, *(column.name for column in self.check.columns if self.why_unused(column) in reasons)}
+        used = {None, *(column.name for column in self.check.columns if self.reason_unused(column) in reasons)}
         return [
             finding if finding.column in used else replace(finding, severity=Severity.NOTE)
             for finding in self.check.findings
@@ -128,13 +128,13 @@ class Inspection:
             if column.distinct is not None
             and column.distinct * _HALF > units
             and not (column.is_measured or column.looks_like or column.choices)
-            and self.why_unused(column) is None
+            and self.reason_unused(column) is None
         )
 
     @property
     def fits(self) -> bool:
         """True if questions are answered."""
-        is_blocked = any(finding.severity is Severity.BLOCKS for finding in self.record_findings)
+        is_blocked = any(finding.severity is Severity.BLOCKS for finding in self.findings_about_records)
         return not (is_blocked or self.unstated_encoding or self.is_changed)
 
 
@@ -178,9 +178,9 @@ def examine_place(
     former: EarlierAccount | None = None,
     certificates: Certificates = Certificates(),  # noqa: B008 - frozen
 ) -> Inspection:
-    """Check a file or a table, regardless of any description in a ledger."""
+    """Check a file or a table, without comparing it with a description in a ledger."""
     is_unit_stated = dataset.unit is not None
-    check = _check(dataset, certificates)
+    check = _read_check(dataset, certificates)
     return Inspection(dataset, check, is_configured=False, is_unit_stated=is_unit_stated, former=former)
 
 
@@ -225,7 +225,7 @@ def examine(dataset: DatasetConfig, configuration: Config, *, renews: bool = Fal
         in_doubt = record is None and not renews and bool(inspection.check.names_like_values)
         if in_doubt or not (inspection.fits and is_unit_stated):
             return inspection
-        _, others = _write_down(dataset, configuration, checked, renews=renews)
+        _, others = _store_description(dataset, configuration, checked, renews=renews)
     return replace(inspection, answered_otherwise=others)
 
 
@@ -267,7 +267,7 @@ def _examined(
     """
     with _copy_draft(dataset, configuration if copies and record is None else None) as copy:
         state = _file_state(dataset)
-        check, is_changed = _held_against(dataset, record, Certificates(configuration.data_folder), copy)
+        check, is_changed = _compare_with_description(dataset, record, Certificates(configuration.data_folder), copy)
         described = dataset if record is None else replace(dataset, form=record.form or dataset.form)
         folder = Path.cwd() if configuration.path is None else configuration.path.parent
         inspection = Inspection(described, check, is_changed=is_changed, folder=folder, **facts)
@@ -300,7 +300,7 @@ def examine_tables(dataset: DatasetConfig, configuration: Config, *, renews: boo
         writes = is_described or renews or not is_in_doubt
         checked = {name: files for name, (_, files) in examined.items() if files is not None}
         try:
-            numbers, others = _write_down(dataset, configuration, checked, renews=renews, writes=writes)
+            numbers, others = _store_description(dataset, configuration, checked, renews=renews, writes=writes)
         except (ConfigError, SourceError) as error:
             return replace(inspection, refusal=str(error))
     return replace(inspection, numbers=numbers, answered_otherwise=others)
@@ -350,7 +350,7 @@ def _copy_draft(dataset: DatasetConfig, configuration: Config | None) -> Iterato
             folder.rmdir()
 
 
-def _check(dataset: DatasetConfig, certificates: Certificates, copy: Path | None = None) -> Check:
+def _read_check(dataset: DatasetConfig, certificates: Certificates, copy: Path | None = None) -> Check:
     unit = None if dataset.unit == ROW else dataset.unit
     if isinstance(dataset.source, ServedTable):
         return checked_table(
@@ -375,7 +375,7 @@ def _check(dataset: DatasetConfig, certificates: Certificates, copy: Path | None
     )
 
 
-def _held_against(
+def _compare_with_description(
     dataset: DatasetConfig, record: DatasetRecord | None, certificates: Certificates, copy: Path | None
 ) -> tuple[Check, bool]:
     """Return the check of the records, and True if the kind of a column differs from the one in the ledger.
@@ -383,12 +383,12 @@ def _held_against(
     The column of the unit is not compared.
     """
     if record is None:
-        return _check(dataset, certificates, copy), False
+        return _read_check(dataset, certificates, copy), False
     described = replace(dataset, form=record.form or dataset.form, kinds=record.columns)
     try:
-        check = _check(described, certificates)
+        check = _read_check(described, certificates)
     except SourceError:
-        check = _check(dataset, certificates)
+        check = _read_check(dataset, certificates)
     kinds = {column.name: column.kind for column in check.columns}
     is_changed = any(kinds.get(name) is not form.kind for name, form in record.columns.items() if name != record.unit)
     columns = (_with_reason(column, dataset) for column in check.columns)
@@ -403,7 +403,7 @@ def _with_reason(column: ColumnCheck, dataset: DatasetConfig) -> ColumnCheck:
     return replace(column, reason="the ledger has it so")
 
 
-def _write_down(
+def _store_description(
     dataset: DatasetConfig,
     configuration: Config,
     checked: CheckedFiles | Mapping[str, CheckedFiles] | None,
@@ -426,5 +426,5 @@ def _write_down(
         if ledger is None:
             configuration.make_ledger_folder()
             ledger = opened.enter_context(Ledger.open(configuration.ledger_url))
-        records.write_down(ledger)
-        return numbers, records.answered_otherwise(ledger.entries(records.name))
+        records.store_description(ledger)
+        return numbers, records.count_of_other_versions(ledger.entries(records.name))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from noisycount.display.numbers import number_of, signed
-from noisycount.display.output import Facts, Table, align_right, seen_from_here
+from noisycount.display.output import Facts, Table, align_right, shortest_path_text
 from noisycount.display.texts import toml_value
 from noisycount.display.values import members
 from noisycount.engines.check import ColumnCheck
@@ -60,7 +60,7 @@ def form_words(form: ColumnFormat) -> str:
         words.append("brackets for negative ones")
     if form.minus_behind:
         words.append("a minus behind negative ones")
-    return ", ".join([*words, *_values(form)])
+    return ", ".join([*words, *_value_texts(form)])
 
 
 def value_words(form: ColumnFormat) -> str:
@@ -72,7 +72,7 @@ def value_words(form: ColumnFormat) -> str:
         'date, k.A. missing'
     """
     zone = " in UTC" if form.date_format == ZONED else ""
-    return ", ".join([form.kind.value + zone, *_values(form)])
+    return ", ".join([form.kind.value + zone, *_value_texts(form)])
 
 
 _RULES = {
@@ -84,7 +84,7 @@ _RULES = {
 }
 
 
-def _values(form: ColumnFormat) -> Iterator[str]:
+def _value_texts(form: ColumnFormat) -> Iterator[str]:
     """Yield the texts for true and false, the rules for comparing texts, and the missing values, in words."""
     if form.true:
         yield f"{form.true[0]} or {form.false[0]}"
@@ -110,20 +110,20 @@ def inspection_facts(inspection: Inspection) -> Facts:
     """Return the source, the rows, the privacy unit and the format of the records as facts."""
     dataset, check = inspection.dataset, inspection.check
     facts = [
-        ("data set", seen_from_here(dataset.name)),
-        ("source", seen_from_here(dataset.source)),
+        ("data set", shortest_path_text(dataset.name)),
+        ("source", shortest_path_text(dataset.source)),
         ("rows", signed(check.rows)),
     ]
     if (columns := len(check.columns)) > _MOST_COLUMNS:
         facts.append(("columns", f"{signed(columns)}, of which {_FIRST_COLUMNS} are shown; --json lists all"))
     if inspection.persons is not None:
         facts.append(("persons", signed(inspection.persons)))
-        facts += _rows_each(inspection)
+        facts += _rows_per_person_facts(inspection)
     if inspection.is_unit_stated:
         unit = inspection.unit
         facts.append(("counts", f"distinct values of {unit}" if unit else "rows"))
     facts += dataset.claim.facts
-    if reason := _only_reason(inspection):
+    if reason := _common_reason(inspection):
         facts.append(("kinds", reason))
     if check.form is not None and check.form.encoding is not None:
         facts.append(("read as", _file_words(check.form)))
@@ -133,13 +133,13 @@ def inspection_facts(inspection: Inspection) -> Facts:
     return facts if has_name else facts[1:]
 
 
-def _only_reason(inspection: Inspection) -> str | None:
-    """Return the reason of the kinds if it is the same for all, and the file or the server states them."""
+def _common_reason(inspection: Inspection) -> str | None:
+    """Return the reason of all kinds if the file or the server states them for the same reason; else None."""
     reasons = {column.reason for column in inspection.check.columns}
     return next(iter(reasons)) if len(reasons) == 1 and reasons <= {"the file says so", "the server says so"} else None
 
 
-def _rows_each(inspection: Inspection) -> Facts:
+def _rows_per_person_facts(inspection: Inspection) -> Facts:
     """Return the number of rows of a person as facts."""
     persons = inspection.check.persons
     if persons is None or persons.largest_rows == 1:
@@ -209,7 +209,7 @@ def _remarks(inspection: Inspection, column: ColumnCheck, marks: Mapping[str, Se
     The texts are the most frequent ones, or only their number if each has few rows.
     """
     remarks = [*marks.get(column.name, ())]
-    unused = inspection.why_unused(column)
+    unused = inspection.reason_unused(column)
     if unused is not None and not (remarks and unused == "unreadable"):
         remarks.append(unused)
     elif column.values and len(column.values) * _ROWS_A_VALUE <= inspection.check.rows:
@@ -273,10 +273,10 @@ def named_findings(findings: Sequence[Finding]) -> str:
     columns: dict[str, list[str]] = {}
     for finding in findings:
         columns.setdefault(finding.title, []).extend([finding.column] if finding.column else [])
-    return "; ".join(title + (f" ({listed_few(names)})" if names else "") for title, names in columns.items())
+    return "; ".join(title + (f" ({shortened_list(names)})" if names else "") for title, names in columns.items())
 
 
-def listed_few(names: Sequence[str]) -> str:
+def shortened_list(names: Sequence[str]) -> str:
     """Return names separated by commas; of more than 9 the first 8, and the number of the others."""
     more = len(names) - _NAMED
     return ", ".join(names) if more <= 1 else f"{', '.join(names[:_NAMED])} and {more:,} more"
@@ -303,7 +303,7 @@ def proposal_words(inspection: Inspection) -> str:
     """Return a sentence on where the proposed lines belong, with the command that writes them."""
     if inspection.is_configured:
         return f"Proposals: write these lines into noisycount.toml.{_block_words(inspection)}"
-    source = shlex.quote(seen_from_here(inspection.dataset.source))
+    source = shlex.quote(shortest_path_text(inspection.dataset.source))
     return f"Proposals: `noisycount init {source} --accept` takes them all; or write these lines into noisycount.toml."
 
 
@@ -365,7 +365,7 @@ def inspection_json(inspection: Inspection) -> dict[str, Any]:
 
 def _column_json(inspection: Inspection, column: ColumnCheck) -> dict[str, Any]:
     """Return a column as JSON, with the reason why questions may not use it."""
-    why = inspection.why_unused(column)
+    why = inspection.reason_unused(column)
     return {
         "name": column.name,
         "kind": column.kind and column.kind.value,
@@ -405,7 +405,7 @@ def _finding_json(finding: Finding, words: str, statement: Callable[[Proposal], 
 def group_facts(inspection: GroupInspection) -> Facts:
     """Return the name, the privacy unit and the persons of a data set of several tables as facts."""
     dataset, register = inspection.dataset, inspection.group.persons
-    facts = [("data set", seen_from_here(dataset.name)), ("counts", f"distinct values of {dataset.unit}")]
+    facts = [("data set", shortest_path_text(dataset.name)), ("counts", f"distinct values of {dataset.unit}")]
     if inspection.units is not None:
         where = "in all tables together" if register is None else f"in {register}, which persons names"
         facts.append(("persons", f"{signed(inspection.units)} {where}"))

@@ -80,15 +80,15 @@ class Demonstration:
         """
         check_png()
         plan = OpenPlan(WITHIN, CONFIDENCE, AT_MOST, AvailableBudget(_BUDGET))
-        answer = _answer(folder)
+        answer = _release_count(folder)
         release = cast("Release", answer.release)
-        refinement = Refinement.from_answers([release.answer], Assumed.of_rate(SIZE, Rate(RATE)), release.mechanism)
+        refinement = Refinement.from_answers([release.answer], Assumed.from_rate(SIZE, Rate(RATE)), release.mechanism)
         with status("drawing"):
-            pictures = _save(refinement, folder)
+            pictures = _save_chart(refinement, folder)
         return cls(plan, answer, release, refinement, pictures)
 
 
-def _answer(folder: Path) -> Answer:
+def _release_count(folder: Path) -> Answer:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -101,7 +101,7 @@ def _answer(folder: Path) -> Answer:
     return answer_to(PaidQuery(query), survey, configuration)
 
 
-def _save(refinement: Refinement, folder: Path) -> tuple[Path, ...]:
+def _save_chart(refinement: Refinement, folder: Path) -> tuple[Path, ...]:
     curves = RefinementCurves.from_posterior(refinement.posterior, refinement.level)
     files = folder / "poor-health.svg", folder / "poor-health.png"
     try:

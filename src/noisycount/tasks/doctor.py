@@ -20,7 +20,7 @@ from noisycount.catalog.table_group import TableGroup
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.places import sqlite_url
 from noisycount.display.numbers import signed
-from noisycount.display.output import Facts, Table, seen_from_here
+from noisycount.display.output import Facts, Table, shortest_path_text
 from noisycount.display.values import members
 from noisycount.engines.conformance.certificate import Certificate
 from noisycount.engines.conformance.suite import Examination
@@ -30,7 +30,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger.budget import PureBudget
 from noisycount.query.query import Query
 from noisycount.release.records import examined_engine
-from noisycount.tasks.answer import PaidQuery, answer_at
+from noisycount.tasks.answer import PaidQuery, answer_in_session
 from noisycount.tasks.opening import session_of
 
 _NO_TABLE = "no-table"  # table name for the address of a server without one; the test reads no table
@@ -89,7 +89,7 @@ class Diagnosis:
         if self.certificate is not None:
             facts.insert(4, ("date (UTC)", self.certificate.date))
             where = "nowhere, as there is no folder for it"
-            facts.append(("kept in", where if self.file is None else seen_from_here(self.file)))
+            facts.append(("kept in", where if self.file is None else shortest_path_text(self.file)))
         return facts
 
     @property
@@ -127,7 +127,7 @@ class Diagnosis:
 
 
 def _server_place(source: str, configuration: Config) -> ServerPlace | None:
-    """Return a place on the server to test; None if the data set is in files.
+    """Return the place of the server to test; None if the data set is in files.
 
     If `source` is the address of a server, the place names a table that need not exist, as the test does not read it.
     """
@@ -182,18 +182,21 @@ class TickTimes:
             )
         with TemporaryDirectory() as folder:
             file = Path(folder) / "made-up.csv"
-            write_made_up(file, size)
+            write_made_up_persons(file, size)
             made_up = DatasetConfig("made-up", file, unit="person", budget=PureBudget(Fraction(100)))
             configuration = Config(None, sqlite_url(Path(folder) / "ledger.db"), {})
-            with session_of(made_up, configuration, makes=True) as session, session.with_ledger() as paying_session:
+            with (
+                session_of(made_up, configuration, makes=True) as session,
+                session.with_ledger() as paying_session,
+            ):
                 for warming in (Query(epsilon=_PRICE), replace(_TABLE, by="sex", keys={"sex": ["f", "m"]})):
-                    answer_at(
+                    answer_in_session(
                         paying_session, PaidQuery(warming)
                     )  # loads and reads what a service loads and reads only once
                 durations: list[float] = []
                 for number, question in enumerate(QUESTIONS, 1):
                     start = time.perf_counter()
-                    answer_at(paying_session, PaidQuery(question))
+                    answer_in_session(paying_session, PaidQuery(question))
                     durations.append(time.perf_counter() - start)
                     progress(number / len(QUESTIONS))
         return cls(size, tuple(sorted(durations[:-1])), durations[-1])
@@ -234,7 +237,7 @@ class TickTimes:
         counts, table = [round(duration, 4) for duration in self.counts], round(self.table, 4)
         return {"size": self.size, "counts": counts, "table": table, "safety": SAFETY, "tick": self.tick}
 
-    def written_to(self, text: str) -> str:
+    def with_slot_in(self, text: str) -> str:
         """Return the text of a configuration with this tick as [server] slot; all other lines stay."""
         parts = re.split(r"(?m)^(\[server\][^\n]*\n?)", text, maxsplit=1)
         line = f"slot = {self.tick:g}"
@@ -246,7 +249,7 @@ class TickTimes:
         return "".join([before, head.rstrip("\n"), "\n", new if is_there else f"{line}\n{body}", *others])
 
 
-def write_made_up(file: Path, size: int) -> None:
+def write_made_up_persons(file: Path, size: int) -> None:
     """Write a CSV file of made-up persons. The same size always gives the same file."""
     generator = Random(size)  # noqa: S311 - no secret
     with file.open("w", encoding="utf-8") as rows:

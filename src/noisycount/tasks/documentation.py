@@ -37,7 +37,7 @@ class Page:
 
 @cache
 def site_files() -> dict[str, Path]:
-    """Return the files of the built site by their addresses in it; none if it is not built."""
+    """Return the files of the built site by their addresses in the site; empty if the site is not built."""
     folder = next((folder for folder in _FOLDERS if (folder / "index.html").is_file()), None)
     if folder is None:
         return {}

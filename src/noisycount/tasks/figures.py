@@ -80,7 +80,7 @@ def verdict_words(verdicts: Sequence[Verdict]) -> str:
 
 
 def figure_table(sections: Sequence[Section]) -> Table:
-    """Return a row for each figure, and one for the other claims of a paper, with the number of claims per verdict."""
+    """Return a table with a row for each figure and one for the other claims of a paper: the claims per verdict."""
     rows = []
     for section in sections:
         rows += [(figure.key, figure.title, *_verdict_counts(figure.claims)) for figure in section.figures]
@@ -124,12 +124,12 @@ def page(sections: Sequence[Section]) -> str:
     return _PAGE.substitute(
         style=STYLE,
         verdicts=f"<p>Of {len(verdicts)} claims {verdict_words(verdicts)}.</p>" if verdicts else "",
-        links="\n".join(map(_links, sections)),
+        links="\n".join(map(_navigation_item, sections)),
         sections="\n".join(line for section in sections for line in _section_lines(section)),
     )
 
 
-def _links(section: Section) -> str:
+def _navigation_item(section: Section) -> str:
     """Return an item of the navigation with a link to the paper and to each of its figures."""
     links = " ".join(f'<a href="#{figure.key}">{_html_text(_short_title(figure))}</a>' for figure in section.figures)
     return f'<li><a href="#{section.paper.key}">{_html_text(section.paper.name)}</a> {links}</li>'
@@ -225,12 +225,12 @@ def save_figures(sections: Sequence[Section], folder: Path, formats: Sequence[st
 
 
 def _save_figure(figure: Figure, file: Path) -> None:
-    texts: dict[str, Callable[[Figure], str]] = {".csv": Figure.csv, ".json": _json}
+    texts: dict[str, Callable[[Figure], str]] = {".csv": Figure.csv, ".json": _figure_data_json}
     if file.suffix in texts:
         file.write_text(texts[file.suffix](figure), encoding="utf-8")
     else:
         save_picture(plot_picture(figure), file)
 
 
-def _json(figure: Figure) -> str:
+def _figure_data_json(figure: Figure) -> str:
     return json.dumps(figure.to_dict(), ensure_ascii=False, indent=2) + "\n"

@@ -7,11 +7,11 @@ belongs to `engines/findings.py`, which says how to add one.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from noisycount.config.places import name_for
+from noisycount.config.places import suggest_name
 from noisycount.display.numbers import number_of
 from noisycount.display.texts import toml_key, toml_value
 from noisycount.engines.check import EXAMPLES
-from noisycount.engines.finding import Finding, Proposal, Severity, by_severity, quoted_cells
+from noisycount.engines.finding import Finding, Proposal, Severity, quoted_cells, sorted_by_severity
 from noisycount.engines.formats import FileFormat
 from noisycount.engines.table_checks import LinkCheck
 from noisycount.ledger.price import unit_noun
@@ -23,14 +23,14 @@ _ROWS_A_VALUE = 2  # with fewer rows of each value, on average, the values may b
 
 def findings_of(inspection: Inspection) -> list[Finding]:
     """Return all findings about a file or a table, those that block questions first."""
-    return by_severity(
-        [*inspection.record_findings, *(finding for finder in _FINDERS for finding in finder(inspection))]
+    return sorted_by_severity(
+        [*inspection.findings_about_records, *(finding for finder in _FINDERS for finding in finder(inspection))]
     )
 
 
 def joint_findings(inspection: GroupInspection) -> list[Finding]:
     """Return the findings about several tables together. The column of one is a table, or a column with its table."""
-    return by_severity([finding for finder in _JOINT_FINDERS for finding in finder(inspection)])
+    return sorted_by_severity([finding for finder in _JOINT_FINDERS for finding in finder(inspection)])
 
 
 def findings_of_tables(inspection: GroupInspection) -> list[Finding]:
@@ -40,11 +40,11 @@ def findings_of_tables(inspection: GroupInspection) -> list[Finding]:
         for name, table in inspection.tables.items()
         for finding in findings_of(table)
     ]
-    return by_severity([*joint_findings(inspection), *of_tables])
+    return sorted_by_severity([*joint_findings(inspection), *of_tables])
 
 
 def _find_encoding(inspection: Inspection) -> Iterator[Finding]:
-    """Yield a finding if the encoding must be stated, or if the owner should look at its letters."""
+    """Yield a finding if the encoding must be stated, or if the owner should check letters that depend on it."""
     form, letters = inspection.check.form, inspection.check.letters
     examples = f": {quoted_cells(letters)}" if letters else ""
     if encoding := inspection.unstated_encoding:
@@ -60,7 +60,7 @@ def _find_encoding(inspection: Inspection) -> Iterator[Finding]:
 
 
 def _find_other_columns(inspection: Inspection) -> Iterator[Finding]:
-    """Yield a finding if the ledger holds other columns."""
+    """Yield a finding if the columns differ from those that the ledger describes."""
     if inspection.is_changed:
         text = (
             "These are not the columns that the ledger holds: mend the file, or let `noisycount check --renew` replace "
@@ -165,7 +165,7 @@ def _find_public_values(inspection: Inspection) -> Iterator[Finding]:
         return
     for column in map(inspection.check.without_odd_rows, inspection.check.columns):
         is_short = 1 < len(column.values) <= inspection.check.rows / _ROWS_A_VALUE
-        if is_short and column.name not in inspection.dataset.values and inspection.why_unused(column) is None:
+        if is_short and column.name not in inspection.dataset.values and inspection.reason_unused(column) is None:
             values = [value for value, _ in column.values]
             text = f"{len(values)} texts: state them as public values if everybody knows them without the records"
             choice = Proposal(column.name, values, "values")
@@ -399,4 +399,4 @@ def _table_name(inspection: Inspection) -> str:
     dataset = inspection.dataset
     if inspection.block is not None:
         return inspection.block
-    return toml_key(dataset.name if inspection.is_configured else name_for(dataset.source))
+    return toml_key(dataset.name if inspection.is_configured else suggest_name(dataset.source))

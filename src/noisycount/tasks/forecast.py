@@ -28,7 +28,7 @@ from noisycount.validation import exact_text, optional_text
 
 @frozen
 class Design:
-    """The shape of a table and its price."""
+    """The design of a table: its columns, its sums and its price."""
 
     cells: Mapping[str, int]  # number of keys of each column
     margins: Sequence[str] = ()  # margins that are counted with their own noise
@@ -58,8 +58,8 @@ class TableForecast:
     confidence: float  # confidence of the errors
     paying: AvailableBudget | None = None  # budget that pays for the table; None: none is compared with the price
 
-    def of_known_size(self, plan: TablePlan) -> TablePlan:
-        """Return a plan with the number of cells of the design, which is None in a plan for hidden keys."""
+    def with_number_of_cells(self, plan: TablePlan) -> TablePlan:
+        """Return a plan with the number of cells of the design. A plan for hidden keys does not state this number."""
         cells, *others = plan.levels
         return replace(plan, levels=(replace(cells, size=self.design.counts), *others))
 
@@ -78,12 +78,12 @@ def forecast(design: Design, confidence: float, paying: AvailableBudget | None =
     It has Gaussian noise if the price is in ρ, Laplace noise if it is ε alone, and both if it is (ε, δ). Raises
     NoisyCountError if there is no price, or if hidden keys have no δ.
     """
-    plans = [_plan(design, noise) for noise in _noises(design)]
+    plans = [_plan_with_noise(design, noise) for noise in _noise_classes(design)]
     plans.sort(key=lambda plan: _total_variance(plan, design.counts))
     return TableForecast(design, tuple(plans), confidence, paying)
 
 
-def _noises(design: Design) -> list[type[DiscreteLaplace | DiscreteGaussian]]:
+def _noise_classes(design: Design) -> list[type[DiscreteLaplace | DiscreteGaussian]]:
     if design.rho is not None:
         return [DiscreteGaussian]
     if design.epsilon is None:
@@ -93,7 +93,7 @@ def _noises(design: Design) -> list[type[DiscreteLaplace | DiscreteGaussian]]:
     return [DiscreteLaplace] if design.delta is None else [DiscreteLaplace, DiscreteGaussian]
 
 
-def _plan(design: Design, noise: type[DiscreteLaplace | DiscreteGaussian]) -> TablePlan:
+def _plan_with_noise(design: Design, noise: type[DiscreteLaplace | DiscreteGaussian]) -> TablePlan:
     needs_delta = design.is_hidden or (noise is DiscreteGaussian and design.rho is None)
     is_bounded = design.groups is not None
     query = Query(
@@ -121,7 +121,7 @@ def print_forecast(result: TableForecast) -> None:
     print_facts([("table", shape_words(result.design)), ("price", result.plans[0].loss.text)])
     for plan in result.plans:
         of_noise = f"{plan.levels[0].mechanism.name}, "
-        print_table(*level_rows(result.of_known_size(plan), result.confidence, of_noise))
+        print_table(*level_rows(result.with_number_of_cells(plan), result.confidence, of_noise))
     print_facts(list(_facts(result)))
 
 
@@ -148,7 +148,7 @@ def _facts(result: TableForecast) -> Iterator[tuple[str, str]]:
 
 
 def budget_facts(result: TableForecast) -> Facts:
-    """Return the largest price of one more answer, now and after the table with each noise; empty without a budget."""
+    """Return the largest price of one more answer now, and after the table under each noise; empty without a budget."""
     paying = result.paying
     if paying is None:
         return []
@@ -197,7 +197,7 @@ def forecast_json(result: TableForecast) -> dict[str, Any]:
             {
                 "mechanism": plan.levels[0].mechanism.name,
                 "price": loss_json(plan.loss),
-                "levels": levels_json(result.of_known_size(plan), result.confidence),
+                "levels": levels_json(result.with_number_of_cells(plan), result.confidence),
                 "threshold": plan.threshold,
                 "surely_shown": plan.surely_shown(result.confidence),
                 "odds": plan.odds("person"),

@@ -93,7 +93,7 @@ def accept_proposals(
     """
     applied: list[Proposal] = []
     for _ in range(_ROUNDS):
-        proposals = [proposal for proposal in _proposals(inspection) if proposal not in applied]
+        proposals = [proposal for proposal in _proposals_to_apply(inspection) if proposal not in applied]
         of_file = [proposal for proposal in proposals if not proposal.table]
         if not proposals:
             break
@@ -101,7 +101,7 @@ def accept_proposals(
             applied = [proposal for proposal in applied if not proposal.table]
             inspection = replace(inspection, dataset=replace(inspection.dataset, kinds=None))
         applied += of_file or proposals
-        dataset = _with_statements(inspection, of_file or proposals)
+        dataset = _with_proposals(inspection, of_file or proposals)
         inspection = examine_place(replace(dataset, unit=unit or dataset.unit), inspection.former, certificates)
     if unit is not None and inspection.dataset.unit != unit:
         inspection = examine_place(replace(inspection.dataset, unit=unit), inspection.former, certificates)
@@ -111,7 +111,7 @@ def accept_proposals(
 _ROUNDS = 8  # at most, as a proposal may lead to another one
 
 
-def _proposals(inspection: Inspection) -> list[Proposal]:
+def _proposals_to_apply(inspection: Inspection) -> list[Proposal]:
     """Return the proposals of all findings except notes."""
     return [
         proposal
@@ -121,7 +121,7 @@ def _proposals(inspection: Inspection) -> list[Proposal]:
     ]
 
 
-def _with_statements(inspection: Inspection, proposals: Sequence[Proposal]) -> DatasetConfig:
+def _with_proposals(inspection: Inspection, proposals: Sequence[Proposal]) -> DatasetConfig:
     """Return the configuration of the data set with the values of the proposals."""
     dataset = inspection.dataset
     form_keys = {part.name for part in fields(FileFormat)}
@@ -146,19 +146,19 @@ class Draft:
 
     @property
     def part(self) -> str:
-        """Section of one of several tables."""
-        return "\n".join(filter(None, [self._file(), self._columns(), self._kinds()]))
+        """Section of the configuration for one of several tables."""
+        return "\n".join(filter(None, [self._file_lines(), self._column_comments(), self._kinds_section()]))
 
     @property
     def dataset_section(self) -> str:
         """Section of the data set. It can also follow the sections of other data sets."""
         parts = [
-            self._file(),
+            self._file_lines(),
             _UNIT_DRAFT if self.unit is None else f"unit = {toml_value(self.unit)}\n",
             SIZE,
-            self._columns(),
+            self._column_comments(),
             BUDGET,
-            self._kinds(),
+            self._kinds_section(),
             _VALUES.format(toml_key(self.name)),
         ]
         return "\n".join(filter(None, parts))
@@ -178,7 +178,7 @@ class Draft:
 
     @property
     def effect_sentences(self) -> list[str]:
-        """Sentences that state how many rows each rule leaves out or fills up, and in which lines."""
+        """Sentences that state the number and the lines of the rows that each rule leaves out or fills up."""
         findings = (each for each in self.inspection.check.findings if each.title in {LEFT_OUT, FILLED_UP})
         return [finding_words(self.inspection, each) for each in findings]
 
@@ -186,7 +186,7 @@ class Draft:
     def _block_name(self) -> str:
         return self.inspection.block or toml_key(self.name)
 
-    def _file(self) -> str:
+    def _file_lines(self) -> str:
         inspection, form = self.inspection, self.inspection.check.form
         lines = [f"[datasets.{self._block_name}]", f"source = {toml_value(inspection.source)}", *self.joins]
         if inspection.former is not None:
@@ -198,12 +198,14 @@ class Draft:
             lines += [_with_comment(line, why) for line, why in form_lines(form, inspection.check.faults)]
         stated = {line.partition(" =")[0] for line in lines}
         lines += [line for line in self._applied_file_lines if line.partition(" =")[0] not in stated]
-        lines += self._comments(self._proposals_by_column.get(None, []), "to read the file as it is meant", lines)
+        lines += self._proposal_comments(
+            self._proposals_by_column.get(None, []), "to read the file as it is meant", lines
+        )
         if inspection.dataset.is_served:
             return "\n".join([*lines, _SERVED])
         return "\n".join([*lines, ""])
 
-    def _columns(self) -> str:
+    def _column_comments(self) -> str:
         """Return comment lines with all columns that have a kind, except the unit, for the owner to choose from."""
         usable = [each for each in self.inspection.check.columns if each.kind is not None]
         names = [toml_value(each.name) for each in usable if each.name != self.unit]
@@ -222,24 +224,24 @@ class Draft:
         heading = "# Columns that questions may use. Default: all except the unit."
         return "\n".join([heading, *warning, *listed, ""])
 
-    def _kinds(self) -> str:
+    def _kinds_section(self) -> str:
         """Return the section of the kinds of the columns; empty if it has no lines."""
         proposed = self._proposals_by_column
-        lines = [line for column in self.inspection.check.columns for line in self._column(column, proposed)]
+        lines = [line for column in self.inspection.check.columns for line in self._column_lines(column, proposed)]
         return "\n".join([f"{_KINDS}[datasets.{self._block_name}.kinds]", *lines, ""]) if lines else ""
 
-    def _column(self, column: ColumnCheck, proposed: "_Proposed") -> Iterator[str]:
+    def _column_lines(self, column: ColumnCheck, proposed: "_Proposed") -> Iterator[str]:
         if column.form is not None:
             yield _with_comment(column.form.line(column.name), column.reason)
         place = "if the column has this kind" if column.form is None else "to replace the line above"
-        yield from self._comments(proposed.get(column.name, []), place)
+        yield from self._proposal_comments(proposed.get(column.name, []), place)
 
     @property
     def _proposals_by_column(self) -> "_Proposed":
         """Proposals of findings by the column whose kind they state; None is the key of all others.
 
-        If a finding proposes nothing, its choices stand in place. Choices beside a proposal are left out, as they may
-        quote cells.
+        If a finding has no proposal, its choices are used. Choices of a finding with a proposal are left out, as they
+        may quote cells.
         """
         proposed: _Proposed = {}
         for finding in findings_of(self.inspection):
@@ -248,7 +250,7 @@ class Draft:
                     proposed.setdefault(each.key if each.table == "kinds" else None, []).append((finding, each))
         return proposed
 
-    def _comments(
+    def _proposal_comments(
         self, proposed: Sequence[tuple[Finding, Proposal]], place: str, stated: Sequence[str] = ()
     ) -> Iterator[str]:
         """Yield the lines of proposals as comments, with a first line that names the findings.

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from noisycount.catalog.catalog import ROW
 from noisycount.config.config import DatasetConfig
-from noisycount.config.places import name_for
+from noisycount.config.places import suggest_name
 from noisycount.display.texts import toml_key, toml_value
 from noisycount.engines.finding import Proposal
 from noisycount.engines.places import COLUMNAR, ServedTable, ServerPlace
@@ -67,7 +67,7 @@ def find_places(place: Path, examine: Examine, without: Path | None = None) -> l
         if not can_have_tables(place):
             return []
         places = _tables_of(place, examine)
-        return _with_names(places) if len(places) >= _ENOUGH else []
+        return _with_distinct_names(places) if len(places) >= _ENOUGH else []
     entries = [entry for entry in sorted(place.iterdir()) if entry != without and _is_table(entry)]
     if len(entries) < _ENOUGH or any(entry.is_dir() and "=" in entry.name for entry in entries):
         return []
@@ -75,7 +75,7 @@ def find_places(place: Path, examine: Examine, without: Path | None = None) -> l
         len(entries) > _MOST_TABLES or len({*map(column_names, entries)}) == 1
     ):
         return []
-    return _with_names([table for entry in entries for table in _tables_of(entry, examine)])
+    return _with_distinct_names([table for entry in entries for table in _tables_of(entry, examine)])
 
 
 def server_places(address: str) -> list[TablePlace]:
@@ -87,7 +87,7 @@ def server_places(address: str) -> list[TablePlace]:
             f"{server.shown!r} has {len(names)} tables in the schema of this account: name one behind a #, as in "
             f"{server.shown}#visits"
         )
-    return _with_names([TablePlace(name, ServedTable(server.with_table(name))) for name in names])
+    return _with_distinct_names([TablePlace(name, ServedTable(server.with_table(name))) for name in names])
 
 
 def _is_table(entry: Path) -> bool:
@@ -98,18 +98,18 @@ def _is_table(entry: Path) -> bool:
 
 
 def _tables_of(place: Path, examine: Examine) -> list[TablePlace]:
-    """Return the tables of a file: one, or each of a database or workbook."""
+    """Return the tables of a file: the file itself, or the tables of a database or the sheets of a workbook."""
     if not can_have_tables(place):
-        return [TablePlace(name_for(place), place)]
+        return [TablePlace(suggest_name(place), place)]
     try:
         examine(DatasetConfig(str(place), place))
     except SeveralTablesError as error:
         return [TablePlace(name, place, name) for name in error.names]
-    return [TablePlace(name_for(place), place)]
+    return [TablePlace(suggest_name(place), place)]
 
 
-def _with_names(places: Sequence[TablePlace]) -> list[TablePlace]:
-    """Return tables with different names that questions can write."""
+def _with_distinct_names(places: Sequence[TablePlace]) -> list[TablePlace]:
+    """Return the tables with distinct names that are valid in questions."""
     names: dict[str, TablePlace] = {}
     for place in places:
         plain = re.sub(r"\W", "_", place.name)
@@ -124,7 +124,7 @@ def _with_names(places: Sequence[TablePlace]) -> list[TablePlace]:
 
 @frozen
 class JoinedTable:
-    """A table, and how it is joined to the others."""
+    """A table, and the way in which it is joined to the others."""
 
     examined: Examined
     unit: str | None  # column of persons; None: it has none
@@ -138,12 +138,12 @@ class JoinedTable:
 
 
 def join_tables(places: Sequence[TablePlace], unit: str, examine: Examine) -> list[JoinedTable]:
-    """Return how each table is joined, by the names of its columns and the numbers of their different values.
+    """Join each table to the others, by the names of columns and the numbers of their distinct values.
 
     Raises ConfigError if no table has the column of persons.
     """
     joins = _Joins({place.name: place for place in places}, unit, examine)
-    joined = {place.name: table for place in places if (table := joins.with_unit(place)) is not None}
+    joined = {place.name: table for place in places if (table := joins.join_by_unit(place)) is not None}
     if not joined:
         raise ConfigError(f"--unit {unit!r}: no table has such a column: name the column of persons")
     persons = [*joined]
@@ -165,8 +165,8 @@ class _Joins:
     unit: str
     examine: Examine
 
-    def with_unit(self, place: TablePlace) -> JoinedTable | None:
-        """Return a table that has the column of persons, in any case; None if it has none."""
+    def join_by_unit(self, place: TablePlace) -> JoinedTable | None:
+        """Return a table with its column of persons, whose name may differ in case; None if it has none."""
         columns = self._kinds(place)
         unit = self.unit if self.unit in columns else self._single_column([c for c in columns if self._is_unit(c)])
         if unit is None:
@@ -238,7 +238,7 @@ class _Joins:
         return {column.name: column.kind.value for column in columns if column.kind is not None}
 
     def _is_key(self, place: TablePlace, column: str) -> bool:
-        """Return True if nearly each row with a value has a value of its own."""
+        """Return True if nearly all rows with a value in a column have different values."""
         try:
             check = self.examine(place.dataset(column))[0].check
         except SourceError:  # the kind of the column identifies nobody
@@ -250,7 +250,7 @@ class _Joins:
         return column.casefold() == self.unit.casefold()
 
     def _resembles_unit(self, column: str) -> bool:
-        """Return True if a name is that of the unit with a further word, such as patient_id."""
+        """Return True if a name is the name of the unit and another word, such as patient_id for patient."""
         one, other = ("".join(filter(str.isalnum, name.casefold())) for name in (column, self.unit))
         return one in other or other in one
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from noisycount.config.config import DEFAULT_BUDGET, Config
 from noisycount.display.numbers import number_of, signed
-from noisycount.display.output import Table, seen_from_here
+from noisycount.display.output import Table, shortest_path_text
 from noisycount.display.texts import redacted_name
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
@@ -100,14 +100,14 @@ def place_words(configuration: Config) -> str:
     """Return the location of the ledger: its path, or the host and the name of its database."""
     file = configuration.ledger_file
     if file is not None:
-        return seen_from_here(file)
+        return shortest_path_text(file)
     return f"{LedgerAddress.read(configuration.ledger_url).place.removeprefix('ledger ')} on a server"
 
 
 def absent_words(configuration: Config) -> str:
     """Return the message for a missing ledger. It must not read as if a ledger had been verified."""
     file = configuration.ledger_file
-    where = "on the server" if file is None else f"at {seen_from_here(file)}"
+    where = "on the server" if file is None else f"at {shortest_path_text(file)}"
     return (
         f"There is no ledger {where} yet: nothing was asked, and nothing was verified. If something"
         " was asked, this is not where its ledger is: look for the noisycount.toml that names it."
@@ -115,7 +115,7 @@ def absent_words(configuration: Config) -> str:
 
 
 def intact_words(verification: Verification, known_head: Head | None) -> str:
-    """Return the result of the verification of a ledger without a broken row, in words.
+    """Return a sentence about a ledger that was verified and has no broken row.
 
     An adversary who can write to a ledger can delete its newest rows, and the remaining rows are consistent. Only a
     comparison with a head that was stored elsewhere detects the missing rows.
@@ -149,7 +149,7 @@ def _rows_words(newest: Head, known_head: Head | None) -> str:
 def account_table(owner: str, accounts: Sequence[Account]) -> Table:
     """Return a table of the accounts. Its header says "budget ε" if every budget is a sum of ε."""
     is_pure = all(account.in_epsilon for account in accounts)
-    rows = [(seen_from_here(account.name), *account.words) for account in accounts]
+    rows = [(shortest_path_text(account.name), *account.words) for account in accounts]
     return (owner, "budget ε" if is_pure else "budget", "spent", "left"), rows
 
 
@@ -164,7 +164,7 @@ def entry_table(entries: Sequence[Entry]) -> Table:
         (
             f"{entry.made:%Y-%m-%d %H:%M}",
             *([entry.analyst] if has_several else []),
-            seen_from_here(entry.request.dataset),
+            shortest_path_text(entry.request.dataset),
             StoredQuestion(entry).words,
             price_words(entry),
             answer_words(entry),
@@ -329,7 +329,7 @@ def _spent_json(spent: Loss) -> Object:
 SHORTEST_KEY = 6  # smallest number of characters by which a key can be abbreviated
 
 
-def old_answer(key: str, configuration: Config) -> tuple[int, str]:
+def stored_count_as_guess(key: str, configuration: Config) -> tuple[int, str]:
     """Return a stored count as a guess for `--guess-from`, and a sentence about it.
 
     Raises NoisyCountError if the key belongs to a table, or if its answer is missing or not above 0.

@@ -83,7 +83,7 @@ def open_desk(  # noqa: PLR0913 - all that is said once of records
     from noisycount.config.config import default_config, find_config, load_config
     from noisycount.ledger.ledger import Ledger
     from noisycount.release.dataset import Dataset
-    from noisycount.release.records import desk_of_frame
+    from noisycount.release.records import open_frame_desk
     from noisycount.tasks.opening import configured_dataset, dataset_of_source, records_of
 
     public = {column: stated if isinstance(stated, str) else list(stated) for column, stated in (values or {}).items()}
@@ -91,7 +91,9 @@ def open_desk(  # noqa: PLR0913 - all that is said once of records
     configuration = default_config() if path is None else load_config(path)
     dataset = None
     if isinstance(source, str | Path):
-        dataset = configuration.table_of(dataset_of_source(configuration, str(source), unit, "unit"), table, "table")
+        dataset = configuration.choose_table(
+            dataset_of_source(configuration, str(source), unit, "unit"), table, "table"
+        )
         dataset = replace(dataset, account=name) if dataset.is_path and name else dataset
     asking_analyst = configuration.analyst(analyst, "analyst")
     _check_name(name, configuration, dataset)
@@ -107,7 +109,7 @@ def open_desk(  # noqa: PLR0913 - all that is said once of records
                 raise ConfigError(f"table is {table!r}, but a frame has no tables: leave it out")
             settings = DatasetSettings(name or "", unit=unit, columns=columns, values=public)
             paying = Dataset(name or "frame", budget_from(budget), size)
-            desk = replace(desk_of_frame(source, settings, paying, catalog, opened), analyst=asking_analyst)
+            desk = replace(open_frame_desk(source, settings, paying, catalog, opened), analyst=asking_analyst)
         else:
             chosen = None if columns is None else tuple(columns)
             stated = {"budget": budget_from(budget), "name": name, "size": size, "columns": chosen, "values": public}

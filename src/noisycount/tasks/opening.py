@@ -29,7 +29,7 @@ from noisycount.release.reply_tick import ReplyTick
 
 
 def dataset_of_source(configuration: Config, source: str, unit: str | None, option: str = "--unit") -> DatasetConfig:
-    """Return the data set of SOURCE with the privacy unit that the analyst states.
+    """Return the data set that the argument SOURCE names, with the privacy unit that the analyst states.
 
     Raises ConfigError if the owner configured another unit; the message names the `option`.
     """
@@ -60,7 +60,7 @@ def records_of(
 
     Args:
         dataset: The data set.
-        catalog: The catalog with what is written down of the records.
+        catalog: The catalog, which has the stored description of the records.
         checked: A check that was made just before, so that no file is read again. Several tables have one each.
         renews: True if the owner replaces the description of the columns in the ledger.
     """
@@ -106,7 +106,7 @@ def existing_ledger(configuration: Config, *, anchored: bool = True, makes: bool
     file = LedgerAddress.read(configuration.ledger_url).file  # refuses what `Ledger.open` would
     known_head = configuration.known_head if anchored else None
     # A link that leads nowhere may lead to a disk that is not mounted: `Ledger.open` refuses it.
-    if file is not None and not _is_there(file) and known_head is None:
+    if file is not None and not _exists_or_is_link(file) and known_head is None:
         yield None
         return
     create = makes and file is not None and known_head is None
@@ -114,7 +114,7 @@ def existing_ledger(configuration: Config, *, anchored: bool = True, makes: bool
         yield ledger if ledger.is_made() else None
 
 
-def _is_there(file: Path) -> bool:
+def _exists_or_is_link(file: Path) -> bool:
     """Return True if something is at a path, even a broken link."""
     try:
         file.lstat()

@@ -55,7 +55,7 @@ _FACTORS = (Fraction(1, 2), Fraction(1), Fraction(2))
 
 def save_plan_plot(plan: Plan, file: Path) -> None:
     """Save the chart of a plan, as SVG or PNG by the ending of the file."""
-    confidence, error = _goal_of_one(plan)
+    confidence, error = _accuracy_of_one_answer(plan)
     first, last = (-math.log1p(-end) for end in (min(_LEAST, confidence), max(_MOST, confidence)))
     confidences = -np.expm1(-np.linspace(first, last, _POINTS))
     prices = [plan.epsilon * factor for factor in _FACTORS]
@@ -92,7 +92,7 @@ def possible_answers(plan: Plan, unit: str = "records") -> PossibleAnswers:
     )
 
 
-def _goal_of_one(plan: Plan) -> tuple[float, float]:
+def _accuracy_of_one_answer(plan: Plan) -> tuple[float, float]:
     """Return the confidence that each single answer needs, and its error.
 
     The error is that of the goal, or the one that the price gives at this confidence.

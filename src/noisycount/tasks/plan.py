@@ -60,7 +60,7 @@ class Plan:
         return self.queries * self.epsilon
 
     @property
-    def reached(self) -> float:
+    def reached_confidence(self) -> float:
         """Probability that all answers lie within ±width."""
         return 1 - failure_probability(self.noise, self.width + 1, self.queries)
 
@@ -87,7 +87,7 @@ class Plan:
 
     @property
     def possible_errors(self) -> tuple[int, ...]:
-        """Fifty equally likely errors, rising: the quantiles at 1 %, 3 %, ..., 99 %."""
+        """Fifty equally likely errors in ascending order: the quantiles at 1 %, 3 %, ..., 99 %."""
         noise = self.noise
         tails = ((2 * rank + 1) / POSSIBLE for rank in range(POSSIBLE // 2))
         farthest_first = [int(noise.smallest_error(tail)) - 1 for tail in tails]
@@ -139,7 +139,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "mechanism": "discrete Laplace",
         "scale": exact_text(plan.noise.scale),
         "error": plan.width,
-        "reached": plan.reached,
+        "reached": plan.reached_confidence,
         "errors": [{"confidence": level, "error": error} for level, error in plan.errors],
         "negative": plan.negative,
         "odds": odds_sentence(plan.epsilon),
@@ -233,7 +233,7 @@ class Dots:
         return [line.ljust(width, "─"), labels or self._label(0, is_offset=is_offset)]
 
     def _label_interval(self, cell: int, *, is_offset: bool) -> int:
-        """Return the number of columns of dots from one label below them to the next, so that no labels touch.
+        """Return the distance between labels of the axis, in columns of dots, so that no labels touch.
 
         Args:
             cell: The width of a column, in characters.
@@ -323,7 +323,7 @@ def _reached_text(plan: Plan) -> str:
     if plan.guess is not None and plan.within is None:
         share = f", {percent(_share_of_guess(plan.width, plan.guess))} of about {_guess_text(plan.guess)},"
     several = f"all {plan.queries:,} answers " if plan.queries > 1 else ""
-    return f"{several}{plus_minus(plan.width)}{share} with {percent(_rounded_down(plan.reached))} confidence"
+    return f"{several}{plus_minus(plan.width)}{share} with {percent(_rounded_down(plan.reached_confidence))} confidence"
 
 
 def _negative_text(plan: Plan) -> str:
@@ -335,7 +335,7 @@ def _negative_text(plan: Plan) -> str:
 
 
 def _privacy_text(plan: Plan) -> str:
-    """Return what the price means for one person, for one answer and for all together."""
+    """Return the odds that the price implies for one person, after one answer and after all answers."""
     if plan.queries == 1:
         return odds_sentence(plan.epsilon)
     total = f"all {plan.queries:,} answers, ε = {rounded_up(plan.total)}: {odds_sentence(plan.total)}"

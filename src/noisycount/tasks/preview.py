@@ -13,13 +13,13 @@ from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, Request
-from noisycount.ledger.series import covers, difference, finest_of, identity_of, topped_up
+from noisycount.ledger.series import covers, difference, highest_priced_entry, identity_of, topped_up
 from noisycount.query.query import Query
 from noisycount.release.dataset import RemainingBudget, next_words
 from noisycount.release.goal import AccuracyGoal, StoppingSchedule
 from noisycount.release.ledger_forms import stored_answer
 from noisycount.release.noise_plan import TablePlan
-from noisycount.release.publishing import meets_goal, stopping_of
+from noisycount.release.publishing import meets_goal, stopping_schedule
 from noisycount.release.query_plan import QueryPlan
 from noisycount.release.text_orders import reading_hints
 from noisycount.tasks.answer import PricedQuery, check_rows
@@ -81,7 +81,7 @@ class AnswerPreview(PricedQuery):
 
     @property
     def obstacle(self) -> str | None:
-        """Reason why the budget could not pay for such an answer even if unspent, with a remedy; None if it could."""
+        """Reason why even the whole budget does not pay for such an answer, with a remedy; None if it does."""
         return self.remains.dataset_budget.obstacle(self.cost, repr(self.dataset.name))
 
     @property
@@ -107,12 +107,12 @@ def preview_of(
 ) -> AnswerPreview:
     """Return the preview of an answer. Charges and counts nothing, and creates no ledger."""
     with session_of(dataset, configuration) as session:
-        preview = preview_at(session, query, analyst)
+        preview = preview_in_session(session, query, analyst)
         check_rows(preview.plan, is_drawn=is_drawn)
         return preview
 
 
-def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> AnswerPreview:
+def preview_in_session(session: DatasetSession, query: Query, analyst: Analyst) -> AnswerPreview:
     """Return the preview of an answer in an open session. Charges and counts nothing.
 
     Raises PredicateError if the question orders texts like numbers or dates, and no answer to it is paid for.
@@ -122,10 +122,12 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
     requests = records.requests(plan)
     entries = session.entries_asking(analyst, requests)
     answered = [entry for entry in entries if entry.answer is not None]
-    newest, base = finest_of(answered), None
+    newest, base = highest_priced_entry(answered), None
     if identity_of(requests[0]).is_exact:
-        base = finest_of(entry for entry in answered if identity_of(entry.request).is_exact)
-    paid = finest_of(entry for entry in entries if covers(entry, requests[0])) or _goal_met_by(plan, answered, base)
+        base = highest_priced_entry(entry for entry in answered if identity_of(entry.request).is_exact)
+    paid = highest_priced_entry(entry for entry in entries if covers(entry, requests[0])) or _stored_answer_for_goal(
+        plan, answered, base
+    )
     if plan.order_refusals and paid is None:
         raise PredicateError("; ".join(plan.order_refusals))
     preview = AnswerPreview(
@@ -144,7 +146,7 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
     if paid is not None:
         return _repeat_preview(replace(preview, total=session.running_total()), paid)
     if base is not None and plan.goal is None:
-        preview = replace(preview, plan=plan.at_price_of(_top_up(base, requests[0])))
+        preview = replace(preview, plan=plan.at_price_of(_hypothetical_top_up(base, requests[0])))
     scope = _WITH_ANSWER if plan.goal is None else _WITH_LARGEST_PRICE
     preview = replace(preview, total=session.running_total(preview.cost, scope))
     if not remains.admits(preview.cost):
@@ -152,25 +154,25 @@ def preview_at(session: DatasetSession, query: Query, analyst: Analyst) -> Answe
     return replace(preview, budget_hints=list(_budget_hints(remains, preview.cost)))
 
 
-def _goal_met_by(plan: QueryPlan, answered: Sequence[Entry], base: Entry | None) -> Entry | None:
+def _stored_answer_for_goal(plan: QueryPlan, answered: Sequence[Entry], base: Entry | None) -> Entry | None:
     """Return the stored answer that is given for free because it meets the accuracy goal; None if there is none.
 
     It is the most accurate answer, if that meets the goal. Else an earlier answer must have had an equal goal: then
     `base`, the most accurate answer that can be topped up, is returned if there is one.
     """
-    finest = finest_of(answered)
+    finest = highest_priced_entry(answered)
     if finest is None or plan.goal is None:
         return None
     if meets_goal(plan, finest):
         return finest
-    same_goal = finest_of(entry for entry in answered if AccuracyGoal.from_entry(entry) == plan.goal)
+    same_goal = highest_priced_entry(entry for entry in answered if AccuracyGoal.from_entry(entry) == plan.goal)
     return same_goal and (base or same_goal)
 
 
 def _repeat_preview(preview: AnswerPreview, paid: Entry) -> AnswerPreview:
     """Return the preview of a repeat, with the errors of the stored answer."""
     plan = preview.plan.at_price_of(paid)
-    noise, stopping = _stopped_noise(plan, paid), stopping_of(plan, paid)
+    noise, stopping = _stopped_noise(plan, paid), stopping_schedule(plan, paid)
     if noise is None or stopping is None:
         return replace(preview, plan=plan)
     query = replace(preview.query, confidence=float(stopping.goal.confidence))
@@ -179,14 +181,14 @@ def _repeat_preview(preview: AnswerPreview, paid: Entry) -> AnswerPreview:
 
 def _stopped_noise(plan: QueryPlan, entry: Entry) -> TablePlan | None:
     """Return the noise with the errors of a stored answer that had an accuracy goal; None if it had none."""
-    answer, stopping = stored_answer(plan, entry), stopping_of(plan, entry)
+    answer, stopping = stored_answer(plan, entry), stopping_schedule(plan, entry)
     if stopping is None or answer is None:
         return None
     noise: TablePlan = stopping.table_fields(answer.levels)["plan"]
     return noise
 
 
-def _top_up(base: Entry, request: Request) -> Entry:
+def _hypothetical_top_up(base: Entry, request: Request) -> Entry:
     """Return a hypothetical debit that tops up an answer. Its totals include only its own price."""
     more, replaces = topped_up(base, identity_of(request).price), (base.key, *base.replaces)
     return replace(base, request=more, spent=more.price, analyst_spent=more.price, replaces=replaces, base=base)

@@ -231,7 +231,7 @@ def float_above(number: Fraction) -> float:
 
 
 def _headline_measure(risks: Risks) -> str:
-    """Return the first of δ, ε and guess that differs between the adversaries; δ if none differs."""
+    """Return the first of the measures δ, ε and guess that differs between the adversaries; δ if none differs."""
     columns = list(zip(*risk_rows(risks), strict=True))
     delta_title = f"δ at ε = {approximately(risks.epsilon)}"
     titles = {2: delta_title, 4: RISK_HEADER[4], 3: "right guesses about one person"}
@@ -300,7 +300,7 @@ def shared_meanings(risks: Risks) -> list[tuple[str, str]]:
 
 
 def _adversary_names(selection: Sequence[Risk], risks: Risks) -> str:
-    """Return the names of some adversaries, or "both others" for all except the first of three."""
+    """Return the names of some adversaries, or "both others" for the last two of three."""
     if len(selection) > 1 and list(selection) == list(risks.risks[1:]):
         return "both others"
     return ", ".join(risk.adversary.name for risk in selection)

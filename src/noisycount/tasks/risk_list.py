@@ -79,12 +79,12 @@ class PaidSoFar:
 
     @property
     def is_sum_of_prices(self) -> bool:
-        """True if `epsilon_and_delta` is the sums of ε and δ, not values that follow from ρ."""
+        """True if `epsilon_and_delta` has the sums of ε and of δ; False if its values follow from ρ."""
         return self.epsilon_and_delta == (self.loss.epsilon, self.loss.delta)
 
     @property
     def odds(self) -> str:
-        """Odds for one person or row that follow from the total loss, in words."""
+        """Odds about one person or row that follow from the total loss, in words."""
         return odds_of(self.loss, self.protected, self.replacement_loss, self.rho_delta)
 
     def delta(self, epsilon: Fraction) -> float:
@@ -97,7 +97,7 @@ class PaidSoFar:
 
 
 def _delta_of_loss(loss: Loss, epsilon: Fraction) -> float:
-    """Return δ of a loss at an ε: the smaller one of those that its ε and its ρ imply, plus its δ for hidden keys."""
+    """Return δ of a loss at an ε: the smaller of the values that its ε and its ρ imply, plus its δ for hidden keys."""
     delta = delta_of_rho(loss.rho, epsilon)
     if loss.epsilon is not None:
         delta = min(delta, pure_dp_delta(float_above(loss.epsilon), float_above(epsilon)))
@@ -140,7 +140,7 @@ def answers_so_far(name: str, configuration: Config) -> AnswersSoFar:
             f"--ledger {name!r}: no question about it was answered yet: ask one with `noisycount count`"
         )
     current_entries = without_replaced(entries)
-    counts = [entry for entry in current_entries if _is_count(entry)]
+    counts = [entry for entry in current_entries if _is_single_count(entry)]
     questions = tuple(dict.fromkeys(StoredQuestion(entry).words for entry in counts))
     return AnswersSoFar(
         redacted_name(dataset.name),
@@ -148,7 +148,7 @@ def answers_so_far(name: str, configuration: Config) -> AnswersSoFar:
         questions,
         tuple(questions.index(StoredQuestion(entry).words) for entry in counts),
         tuple(entry.loss.epsilon for entry in counts if entry.loss.epsilon is not None),
-        tuple((StoredQuestion(entry).words, entry.loss) for entry in current_entries if not _is_count(entry)),
+        tuple((StoredQuestion(entry).words, entry.loss) for entry in current_entries if not _is_single_count(entry)),
         PaidSoFar(
             entries[-1].spent,
             sum((StoredQuestion(entry).replacement_loss for entry in entries), Loss()),
@@ -158,7 +158,7 @@ def answers_so_far(name: str, configuration: Config) -> AnswersSoFar:
     )
 
 
-def _is_count(entry: Entry) -> bool:
+def _is_single_count(entry: Entry) -> bool:
     """Return True if the entry is a single count with a price in ε."""
     return entry.request.epsilon is not None and not asks_for_table(entry)
 

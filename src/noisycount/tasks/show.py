@@ -12,7 +12,7 @@ from typing import Any
 from noisycount.catalog.catalog import ROW
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.display.numbers import percent, plus_minus, signed
-from noisycount.display.output import Facts, Table, seen_from_here
+from noisycount.display.output import Facts, Table, shortest_path_text
 from noisycount.display.values import members
 from noisycount.engines.formats import ColumnFormat
 from noisycount.frozen import frozen
@@ -104,8 +104,8 @@ def view_facts(view: View, configuration: Config) -> Facts:
     counts = counts if view.is_unit_stated else "rows or persons, as the first count says by --unit"
     public = f", of which there are {signed(dataset.size)}" if dataset.size else ""
     facts = [
-        ("data set", seen_from_here(dataset.name)),
-        ("source", seen_from_here(dataset.source)),
+        ("data set", shortest_path_text(dataset.name)),
+        ("source", shortest_path_text(dataset.source)),
         ("counts", f"{counts}{public}"),
         ("budget", budget_words(view)),
         *([] if dataset.why is None else [("why", dataset.why)]),
@@ -126,7 +126,7 @@ def column_table(view: View) -> Table:
 
 
 def table_of_tables(view: View) -> Table:
-    """Return a table with a row for each table of a data set of several; without rows for one table."""
+    """Return a table with a row for each of several tables; without rows if the data set is one table."""
     return ("table", "rows"), [(name, traits_words(name, traits)) for name, traits in view.tables.items()]
 
 
@@ -152,7 +152,7 @@ def entry_table(view: View) -> Table:
 
 
 def table_hint(view: View) -> Facts:
-    """Return a hint how to see the counts of the newest table; empty if no table was answered."""
+    """Return a hint on how to show the counts of the newest table; empty if no table was answered."""
     tables = (entry for entry in reversed(view.entries) if isinstance(entry.answer, TableAnswer))
     newest = next(tables, None)
     if newest is None:
@@ -166,7 +166,7 @@ def table_hint(view: View) -> Facts:
 
 
 def budget_words(view: View) -> str:
-    """Return the remaining budget in words, and the number of answers that it pays for if it is at least one."""
+    """Return the remaining budget in words, with the number of answers that it pays for, if there is at least one."""
     remains = view.remains
     words = remaining_words(remains.of_dataset, remains.dataset_budget)
     if remains.quota is not None and remains.of_quota is not None:
@@ -235,7 +235,7 @@ def rehearsal_of(session: DatasetSession, query: Query) -> Rehearsal:
     return rehearse_query(query, plan, session.records.unit, session.dataset.size)
 
 
-def made_up_words(rehearsal: Rehearsal) -> str:
+def rehearsal_note(rehearsal: Rehearsal) -> str:
     """Return a note that states the number of made-up units, and that the answer is unrelated to the data set."""
     units = "rows" if rehearsal.release.unit is None else "persons"
     return (
@@ -259,7 +259,7 @@ def rehearsal_json(rehearsal: Rehearsal) -> dict[str, Any]:
     return {
         "rehearsal": True,
         "units": rehearsal.units,
-        "note": made_up_words(rehearsal),
+        "note": rehearsal_note(rehearsal),
         **_answer_members(rehearsal),
         "charged": "0",
     }

@@ -58,7 +58,7 @@ def with_files(query: Query, questions: Path | None, keys_from: Path | None, dat
     if keys_from is not None and query.by is None:
         raise click.UsageError("--keys-from belongs to a table: add --by COLUMNS")
     if questions is not None:
-        query = replace(query, wheres=[*query.wheres, *_questions(questions)])
+        query = replace(query, wheres=[*query.wheres, *_conditions_of_file(questions)])
     if keys_from is None:
         return query
     if dataset.shares_files_at(keys_from):
@@ -109,7 +109,7 @@ def _keys_of_file(path: Path, items: Sequence[ColumnGrouping]) -> Mapping[str, T
     return [tuple(words[row[places[item]]] for item in items) for row in rows]
 
 
-def _questions(path: Path) -> list[str]:
+def _conditions_of_file(path: Path) -> list[str]:
     """Return the lines of a file of conditions, without empty lines and lines that begin with "#"."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
@@ -146,7 +146,7 @@ def save_rows(answer: Answer, release: TableRelease, out: Path) -> None:
         with checked_writing(out):
             out.write_text(f"{json_text(answer_json(answer), indent=2)}\n", encoding="utf-8")
         return
-    columns = PublicColumns(_columns(release))
+    columns = PublicColumns(_columns_to_save(release))
     if out.suffix.lower() != ".arrow":
         columns.save(out)
         return
@@ -157,7 +157,7 @@ def save_rows(answer: Answer, release: TableRelease, out: Path) -> None:
             writer.write_table(rows)
 
 
-def _columns(release: TableRelease) -> dict[str, Cells]:
+def _columns_to_save(release: TableRelease) -> dict[str, Cells]:
     """Return the columns of a table: keys, answers, noise of each row, best estimates and cumulative sums.
 
     The best estimates combine all levels. The column `threshold`, for hidden keys, or `groups_per_unit`, for margins
@@ -167,8 +167,8 @@ def _columns(release: TableRelease) -> dict[str, Cells]:
     plan, rows = release.plan, len(release)
     names = [level.mechanism.name for level in plan.levels]
     scales = [exact_text(level.mechanism.exact_scale) for level in plan.levels]
-    columns[free_name("mechanism", columns)] = _by_row(names, release)
-    columns[free_name("scale", columns)] = _by_row(scales, release)
+    columns[free_name("mechanism", columns)] = _repeat_for_rows(names, release)
+    columns[free_name("scale", columns)] = _repeat_for_rows(scales, release)
     if release.parts:
         columns[free_name("mean", columns)] = flat_levels(release.means)
     if plan.threshold is not None:
@@ -184,7 +184,7 @@ def _columns(release: TableRelease) -> dict[str, Cells]:
     return columns
 
 
-def _by_row(texts: Sequence[str], release: TableRelease) -> list[str]:
+def _repeat_for_rows(texts: Sequence[str], release: TableRelease) -> list[str]:
     return [text for text, level in zip(texts, release.answers, strict=True) for _ in level]
 
 

@@ -56,7 +56,7 @@ class PopulationContract:
         assert law.probability(0, size) == pytest.approx(1, rel=1e-13)
         assert law.pmf([-1, size + 1, 0.5]).tolist() == [0, 0, 0]
         assert law.mean == pytest.approx(float(case.law.mean), rel=1e-12)
-        assert case.population.deep_law().pmf(range(size + 1)) == pytest.approx(expected, rel=1e-11)
+        assert case.population.deep_prior().pmf(range(size + 1)) == pytest.approx(expected, rel=1e-11)
 
     @pytest.mark.parametrize("noise", NOISES, ids=named)
     def test_posterior_is_exact(self, case: PopulationCase, noise: nc.Mechanism) -> None:

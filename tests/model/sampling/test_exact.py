@@ -20,8 +20,8 @@ from noisycount.model.sampling.vectors import (
     _below_by_mask,
     _bernoulli_exp,
     _bernoulli_exp_half_square,
-    _gaussian,
-    _laplace,
+    _gaussian_by_steps,
+    _laplace_by_steps,
 )
 from tests.oracles.polynomials import Abandoned, ExactScript, Polynomial, first_tries
 
@@ -113,7 +113,7 @@ def test_single_laplace_draws_are_exact(scale: Fraction) -> None:
 def test_bulk_laplace_draws_are_exact(scale: Fraction, in_bulk: Callable[..., Draw]) -> None:
     """Bulk draws have the polynomials of single draws."""
     unit = scale.numerator
-    masses = first_tries(in_bulk(_laplace, scale), unit, longest=8)
+    masses = first_tries(in_bulk(_laplace_by_steps, scale), unit, longest=8)
     assert_equal_rationals(masses, lambda value: laplace_mass(value, scale, unit), max(1, reach_of(scale, 4)))
 
 
@@ -131,7 +131,7 @@ def test_single_gaussian_draws_are_exact(scale: Fraction) -> None:
 def test_bulk_gaussian_draws_are_exact(scale: Fraction, in_bulk: Callable[..., Draw]) -> None:
     """Bulk draws have the polynomials of single draws."""
     unit = 2 * scale.numerator**2
-    masses = first_tries(in_bulk(_gaussian, scale), unit, longest=16)
+    masses = first_tries(in_bulk(_gaussian_by_steps, scale), unit, longest=16)
     assert_equal_rationals(masses, lambda value: gaussian_mass(value, scale, unit), max(1, reach_of(scale, 3)))
 
 

@@ -50,7 +50,7 @@ def test_moments_and_quantiles_are_those_of_the_sum() -> None:
     for level in (0.01, 0.4, 0.975):
         assert law.quantile(level) == int(np.searchsorted(chances.cumsum(), level))
     assert law.cdf(-1) == 0
-    assert law.log_pmf(law.end(40)) < -40
+    assert law.log_pmf(law.negligible_from(40)) < -40
 
 
 def test_empty_cells_alone_are_a_law() -> None:

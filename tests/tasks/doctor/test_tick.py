@@ -59,7 +59,7 @@ def test_times_beyond_the_grid_are_refused() -> None:
 def test_made_up_records_are_always_the_same(tmp_path: Path) -> None:
     """They depend on the size alone."""
     for name in "ab":
-        doctor.write_made_up(tmp_path / name, 9)
+        doctor.write_made_up_persons(tmp_path / name, 9)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert len((tmp_path / "a").read_text().splitlines()) == 1 + 2 * 9
 

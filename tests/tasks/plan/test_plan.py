@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import noisycount as nc
-from noisycount.ledger.budget import price_within
+from noisycount.ledger.budget import largest_epsilon_within
 from noisycount.model.concentrated import rho_within
 from noisycount.tasks.plan import Dots
 from tests.helpers.commands import Refused, Run, configure
@@ -204,7 +204,7 @@ def test_a_budget_at_a_delta_pays_by_the_sums_of_the_ledger(run: Run, here: Path
     run("count", "survey", "--where", "age > 40", "--epsilon", "0.2")
     told = run(*words, "--json").object
     assert (told["budget"], told["affordable"], told["dataset"]) == ("1.8", 18, "survey")
-    left = price_within(most - Fraction(2, 100))
+    left = largest_epsilon_within(most - Fraction(2, 100))
     assert Fraction(told["left_in_rho"]) == left < Fraction(9, 5)
     shown = run(*words).words
     assert "the next may cost up to 1.8 of survey (budget ε = 2 at δ = 1e-06, 5e-07 of" in shown
@@ -237,7 +237,7 @@ def test_a_table_tells_what_each_noise_leaves(run: Run, here: Path) -> None:
     by_noise = dict(zip([one["mechanism"] for one in told["plans"]], told["left_after"], strict=True))
     most = rho_within(Fraction(2), Fraction(5, 10**7))
     spent = rho_within(Fraction(1, 2), Fraction(1, 10**7))
-    after = price_within(most - spent)
+    after = largest_epsilon_within(most - spent)
     assert (told["dataset"], told["left"], by_noise["discrete Laplace"]) == ("survey", "2", "1.5")
     assert Fraction(by_noise["discrete Gaussian"]) == after
     shown = run(*cells, "--epsilon", "0.5").words

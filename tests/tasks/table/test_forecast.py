@@ -15,7 +15,7 @@ from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.tables.levels import cell_level, margin_levels
 from noisycount.release.noise_plan import TablePlan
 from noisycount.release.table_plan import table_plan
-from noisycount.tasks.answer import one_group_words
+from noisycount.tasks.answer import one_group_price_words
 from tests.helpers.commands import Refused, Run
 
 SHAPE = ("--cells", "town=16,sex=2", "--margins", "total,town")
@@ -130,7 +130,7 @@ def plan_of(noise: type[DiscreteNoise], price: Fraction, groups: int | None, *, 
 def test_no_error_is_larger_for_the_part_of_the_price(noise: type[DiscreteNoise], *, is_replacement: bool) -> None:
     """And for one per cent less one would be: the scales tell."""
     now = plan_of(noise, PRICE, None, is_replacement=is_replacement)
-    words = one_group_words(now)
+    words = one_group_price_words(now)
     found = re.search(r"for ([0-9]+) % of (ρ|the price) no error is larger than now", words)
     assert found is not None
     assert (found[2] == "ρ") is (noise is nc.DiscreteGaussian)
@@ -151,4 +151,4 @@ def test_cells_alone_cost_their_share() -> None:
     """Of twelve cells one in each is a twelfth."""
     price = TablePrice.from_amounts(nc.DiscreteLaplace, PRICE, None, None, is_hidden=False)
     plan = table_plan([cell_level(CODES, NAMES)], price, None, is_replacement=False)
-    assert one_group_words(plan) == ", and the same error costs 1/12 of the price"
+    assert one_group_price_words(plan) == ", and the same error costs 1/12 of the price"

@@ -157,11 +157,11 @@ class ErrorByCount:
             is_split = (at_start[places] < -self._panel_starts) & (at_end[places] > -self._panel_starts)
             rows, panels = np.nonzero(is_split)
             means = table[places[rows, panels]] + self._panel_starts[panels, None]
-            split = self._split(means @ _TO_SERIES.T, self._panel_starts[panels])
-            np.add.at(integrals, rows, split - np.einsum("pn,pn->p", np.abs(means), self._weights[panels]))
+            split_panels = self._split_panel_integrals(means @ _TO_SERIES.T, self._panel_starts[panels])
+            np.add.at(integrals, rows, split_panels - np.einsum("pn,pn->p", np.abs(means), self._weights[panels]))
         return np.asarray(integrals)
 
-    def _split(self, series: Reals, starts: Reals) -> Reals:
+    def _split_panel_integrals(self, series: Reals, starts: Reals) -> Reals:
         """Return the integral over each panel in which the mean passes the count.
 
         Args:

@@ -72,7 +72,7 @@ class _Sums(NamedTuple):
 
     @property
     def densities(self) -> Reals:
-        """Density of the error, relative to the largest density of the noise."""
+        """Densities of the error at the answers, relative to the largest density of the noise."""
         lower, lower_moment, upper, upper_moment = (np.maximum(values, 0.0) for values in self)
         total = np.maximum(upper + lower, np.finfo(float).tiny)
         return 2 * (upper_moment * (lower / total) + lower_moment * (upper / total))
@@ -80,7 +80,7 @@ class _Sums(NamedTuple):
 
 @frozen(eq=False, slots=False)
 class _Kernel:
-    """Numbers that depend on v, for the counts i = first, first + 1, … records from j on one side."""
+    """Numbers that depend on v alone, for the counts at distances i = first, first + 1, … from j, on one side of j."""
 
     first: int  # smallest distance i
     numbers: Reals  # for each i: the terms of f, then the terms times i; shape (distances, 2·terms)
@@ -155,12 +155,12 @@ class ErrorByPiece:
         distances = np.arange(self._first_far, self.reach + 1, dtype=np.float64)[:, None]
         if self.case.errors.is_discrete:
             answers = np.arange(-self.width, self.width + 2, dtype=np.float64)
-            return self._heights(answers + distances), self._heights(answers - distances)
+            return self._relative_densities(answers + distances), self._relative_densities(answers - distances)
         nodes = chebpts1(_NODES)
         answers = 0.5 + (self.width + 0.5) * nodes
         to_series = np.linalg.inv(chebvander(nodes, _NODES - 1)).T
-        lower, upper = (self._heights(answers + sign * distances) @ to_series for sign in (1, -1))
-        needed = _needed(np.maximum(np.abs(lower), np.abs(upper)))
+        lower, upper = (self._relative_densities(answers + sign * distances) @ to_series for sign in (1, -1))
+        needed = _last_needed_term(np.maximum(np.abs(lower), np.abs(upper)))
         return lower[:, :needed], upper[:, :needed]
 
     @cached_property
@@ -168,10 +168,10 @@ class ErrorByPiece:
         """Terms of f in the cells between integers −2R − 1 … 2R + 2, shape (cells, terms)."""
         nodes = chebpts1(_NODES)
         starts = np.arange(-2 * self.width - 1, 2 * self.width + 2, dtype=np.float64)[:, None]
-        series = self._heights(starts + (1 + nodes) / 2) @ np.linalg.inv(chebvander(nodes, _NODES - 1)).T
-        return np.ascontiguousarray(series[:, : _needed(np.abs(series))])
+        series = self._relative_densities(starts + (1 + nodes) / 2) @ np.linalg.inv(chebvander(nodes, _NODES - 1)).T
+        return np.ascontiguousarray(series[:, : _last_needed_term(np.abs(series))])
 
-    def _heights(self, errors: Reals) -> Reals:
+    def _relative_densities(self, errors: Reals) -> Reals:
         """Return the density relative to the largest one."""
         law = self.case.errors
         return np.exp(law.log_density(errors) - law.log_density(np.zeros(1))[0])
@@ -201,7 +201,7 @@ class ErrorByPiece:
     def near_moments(self) -> Reals:
         """Terms of U1 − L1 at the integers v, for the near counts j − R − 1 … j + R + 1; shape (counts, integers)."""
         steps = np.arange(-self.width - 1, self.width + 2, dtype=np.float64)[:, None]
-        return steps * self._heights(np.arange(-self.width, self.width + 2) - steps)
+        return steps * self._relative_densities(np.arange(-self.width, self.width + 2) - steps)
 
     @cached_property
     def weights(self) -> Reals:
@@ -228,14 +228,14 @@ class ErrorByPiece:
         )
         for start in range(0, table.logs.size, _CHUNK):
             number = min(_CHUNK, table.logs.size - start)
-            sums = _Around(self, start - width - 1, number + 2 * width + 2).at_integers
-            here = np.arange(width + 1, width + 1 + number)
-            masses = sums.lower[here, width] + sums.upper[here, width]
-            moments = sums.upper_moment[here, width] - sums.lower_moment[here, width]
+            sums = _SumsAroundIntegers(self, start - width - 1, number + 2 * width + 2).at_integers
+            block = np.arange(width + 1, width + 1 + number)
+            masses = sums.lower[block, width] + sums.upper[block, width]
+            moments = sums.upper_moment[block, width] - sums.lower_moment[block, width]
             with np.errstate(divide="ignore", invalid="ignore"):
                 distances = np.floor(moments / masses)
             is_near = (distances >= -width - 1) & (distances <= width)
-            places = (here + np.where(is_near, distances, 0)).astype(np.int64)
+            places = (block + np.where(is_near, distances, 0)).astype(np.int64)
             steps = (width - np.where(is_near, distances, 0)).astype(np.int64)
             picked = _Sums(*(values[places, steps] for values in sums))
             total += float(picked.densities[is_near].sum())
@@ -252,9 +252,9 @@ class ErrorByPiece:
         floor = _NEGLIGIBLE * self.case.errors.spread / self.case.errors.peak / table.logs.size
         total, covered = 0.0, []
         for start in range(0, table.logs.size, _CHUNK):
-            around = _Around(self, start, min(_CHUNK, table.logs.size - start) + 1)
-            passages = around.passages
-            begins, ends = passages[:-1], passages[1:] + 1
+            around = _SumsAroundIntegers(self, start, min(_CHUNK, table.logs.size - start) + 1)
+            integer_answers = around.integer_answers
+            begins, ends = integer_answers[:-1], integer_answers[1:] + 1
             rows = np.flatnonzero((ends >= begins) & (ends <= self.width + 1))
             part = around.integral(rows, begins[rows], ends[rows], floor)
             if part is None:
@@ -275,8 +275,8 @@ class ErrorByPiece:
 
 
 @frozen(eq=False, slots=False)
-class _Around:
-    """The sums around some consecutive integers j."""
+class _SumsAroundIntegers:
+    """The four sums for some consecutive integers j."""
 
     sums: ErrorByPiece
     start: int  # the first integer, in records from the first count of the table
@@ -316,8 +316,8 @@ class _Around:
         return np.asarray(chebvander((answers - 0.5) / (self.sums.width + 0.5), self.lower.shape[2] - 1), np.float64)
 
     @cached_property
-    def passages(self) -> Reals:
-        """For each integer j the answer v whose mean is j, nan if it lies outside of −R … R + 1."""
+    def integer_answers(self) -> Reals:
+        """For each integer j the answer v whose posterior mean is j; nan if v lies outside of −R … R + 1."""
         width = self.sums.width
         grid = np.arange(-width, width + 2, dtype=np.float64)
         values = _product(self._balances, self._far_terms(grid).T)
@@ -339,9 +339,9 @@ class _Around:
                 step = value * (answers - before) / (value - before_value)
             before, before_value = answers, value
             answers = np.clip(answers - np.nan_to_num(step, nan=0.0, posinf=0.0, neginf=0.0), cells, cells + 1)
-        passages = np.full(self.number, np.nan)
-        passages[rows] = answers
-        return passages
+        integer_answers = np.full(self.number, np.nan)
+        integer_answers[rows] = answers
+        return integer_answers
 
     def _near_terms(self, places: Reals) -> Reals:
         """Return the terms of the series of a cell at places 0 … 1."""
@@ -425,6 +425,6 @@ def _product(tall: Reals, small: Reals) -> Reals:
     return np.asarray(np.einsum("nt,tg->ng", tall, small), np.float64)
 
 
-def _needed(sizes: Reals) -> int:
+def _last_needed_term(sizes: Reals) -> int:
     """Return the number of terms of series up to the last one that is not negligible in some series."""
     return int(np.flatnonzero(sizes.max(axis=0) > _LOST)[-1]) + 1

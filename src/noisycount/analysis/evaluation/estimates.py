@@ -28,7 +28,7 @@ _WIDEST = 4_000_000  # largest number of counts of a table; such tables take som
 
 @frozen(eq=False)
 class Case:
-    """The distributions of a count and of its answer, and the distribution of the count that the estimator assumes."""
+    """The distributions of a count and of its noisy answer, and the count distribution that the estimator assumes."""
 
     size: int  # number of records
     truth: Sides  # counts of the true distribution on each side of an answer
@@ -59,7 +59,7 @@ class Case:
 
     @property
     def density_scale(self) -> float:
-        """Factor that turns the weights of `truth` into a joint density, or probability, of count and answer.
+        """Factor that turns the weights of `truth` into joint densities, or probabilities, of count and answer.
 
         The weights contain the noise density only up to a constant.
         """
@@ -99,7 +99,7 @@ def case_of(population: Population, noise: SymmetricNoise, assumed: Population |
 
 def table_of(law: CountDistribution, size: int) -> CountTable:
     """Return the table of the counts whose probability is above e^−80 of the largest one."""
-    return _table(law, *_bulk_of_counts(law, size))
+    return _table_of_range(law, *_bulk_of_counts(law, size))
 
 
 def _bulk_of_counts(law: CountDistribution, size: int) -> tuple[int, int]:
@@ -108,7 +108,7 @@ def _bulk_of_counts(law: CountDistribution, size: int) -> tuple[int, int]:
     return bulk_end(law, depth, 0), bulk_end(law, depth, size)
 
 
-def _table(law: CountDistribution, first: int, last: int) -> CountTable:
+def _table_of_range(law: CountDistribution, first: int, last: int) -> CountTable:
     """Return the table of the counts first..last. Raise ValueError if there are more than `_WIDEST`."""
     if last - first >= _WIDEST:
         raise ValueError(
@@ -127,12 +127,12 @@ def believed_table(assumed: Population, mechanism: Mechanism, span: tuple[float,
     size = assumed.size
     ends = [assumed.law(mechanism.likelihood(answer, size)) for answer in span]
     firsts, lasts = zip(*(_bulk_of_counts(law, size) for law in ends), strict=True)
-    law = assumed.deep_law()
-    if any(not np.isfinite(law.log_pmf(told.mode)) for told in ends):
+    law = assumed.deep_prior()
+    if any(not np.isfinite(law.log_pmf(likely_given_answers.mode)) for likely_given_answers in ends):
         raise ValueError(
             f"assumed must not be so far from the population that its probabilities underflow: got {assumed!r}"
         )
-    return _table(law, min(firsts), max(lasts))
+    return _table_of_range(law, min(firsts), max(lasts))
 
 
 _LONGEST = 1 << 24  # records of spread: a run of a sum has at most half as many integers
@@ -163,7 +163,7 @@ class RoundedAnswer:
         If the noise is discrete, the terms are P[Z >= j] and P[Z <= −j].
         """
         half = (1 - self.case.gap) / 2
-        return self._mean(lambda steps: self.case.errors.exceedance(steps + 1 - half), None)
+        return self._mean_over_counts(lambda steps: self.case.errors.exceedance(steps + 1 - half), None)
 
     @property
     def improvement(self) -> float:
@@ -178,8 +178,8 @@ class RoundedAnswer:
             return errors.exceedance(distances + gap)
 
         if gap:
-            return self._mean(np.zeros_like, beyond)
-        return self._mean(lambda steps: errors.between(steps, np.full(1, 0.5)), beyond)
+            return self._mean_over_counts(np.zeros_like, beyond)
+        return self._mean_over_counts(lambda steps: errors.between(steps, np.full(1, 0.5)), beyond)
 
     @property
     def tie(self) -> float:
@@ -189,7 +189,7 @@ class RoundedAnswer:
         widths = np.full(1, self.case.size + 1.0)
         return float(self.case.chances @ self.case.errors.between(-self.case.counts, widths))
 
-    def _mean(self, term: Callable[[Reals], Reals], last: Callable[[Reals], Reals] | None) -> float:
+    def _mean_over_counts(self, term: Callable[[Reals], Reals], last: Callable[[Reals], Reals] | None) -> float:
         """Return the mean of Σ_{j=0}^{x−1} term(j) + last(x), summed over x = k and x = n − k; None: last(x) is 0."""
         total = 0.0
         counts, chances = self.case.counts, self.case.chances
@@ -230,7 +230,7 @@ class WholeEstimate:
     @property
     def error(self) -> float:
         """Mean absolute error E|K − estimate|."""
-        return self._geometric_error if self.case.errors.is_geometric else self._mean(WholeEstimate._errors)
+        return self._geometric_error if self.case.errors.is_geometric else self._mean_over_counts(WholeEstimate._errors)
 
     @property
     def _geometric_error(self) -> float:
@@ -257,20 +257,21 @@ class WholeEstimate:
     @property
     def improvement(self) -> float:
         """Probability P[|K − estimate| < |K − Y|]."""
-        return self._mean(WholeEstimate._improvement_given_counts)
+        return self._mean_over_counts(WholeEstimate._improvement_given_counts)
 
     @property
     def tie(self) -> float:
         """Probability P[|K − estimate| = |K − Y|]."""
-        return self._mean(WholeEstimate._tie_given_counts)
+        return self._mean_over_counts(WholeEstimate._tie_given_counts)
 
-    def _mean(self, metric: Callable[["WholeEstimate", Reals], Reals]) -> float:
+    def _mean_over_counts(self, metric: Callable[["WholeEstimate", Reals], Reals]) -> float:
         """Return the mean over the counts of a metric, which takes counts of shape (counts, 1)."""
         return sum(
-            float(self.case.chances[rows] @ metric(near, self.case.counts[rows, None])) for rows, near in self._parts()
+            float(self.case.chances[rows] @ metric(near, self.case.counts[rows, None]))
+            for rows, near in self._steps_near_counts()
         )
 
-    def _parts(self) -> Iterator[tuple[slice, "WholeEstimate"]]:
+    def _steps_near_counts(self) -> Iterator[tuple[slice, "WholeEstimate"]]:
         """Yield slices of the counts, each with the steps at answers that the noise reaches from these counts."""
         counts, reach = self.case.counts, self.case.reach
         row = 0
@@ -339,7 +340,7 @@ def median_estimate(case: Case) -> WholeEstimate:
     def excess(answers: Reals, counts: Reals) -> Reals:
         return case.belief.share_above(answers, counts) - 0.5 - _TIE
 
-    return _estimate(case, excess)
+    return _step_estimate(case, excess)
 
 
 def mode_estimate(case: Case) -> WholeEstimate:
@@ -349,20 +350,20 @@ def mode_estimate(case: Case) -> WholeEstimate:
     """
     table, errors = case.belief.table, case.errors
     if not _is_log_concave(table.logs):
-        return _estimate(case, lambda answers, counts: _sign_above(table, errors, answers, counts))
+        return _step_estimate(case, lambda answers, counts: _sign_above(table, errors, answers, counts))
     rises = np.diff(table.logs)
 
     def excess(answers: Reals, counts: Reals) -> Reals:
         gain = errors.log_density(answers - counts - 1) - errors.log_density(answers - counts)
         return gain + rises[(counts - table.first).astype(np.int64)] - LOG_TIE
 
-    return _estimate(case, excess)
+    return _step_estimate(case, excess)
 
 
 _STRIDE = 32  # the answers of every 32nd count are searched in the whole span, those of the others between them
 
 
-def _estimate(case: Case, excess: Callable[[Reals, Reals], Reals]) -> WholeEstimate:
+def _step_estimate(case: Case, excess: Callable[[Reals, Reals], Reals]) -> WholeEstimate:
     """Return the estimate that exceeds m at answers y with excess(y, m) > 0. `excess` rises with y and falls with m."""
     table = case.belief.table
     low, high = case.span

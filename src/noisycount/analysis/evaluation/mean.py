@@ -96,7 +96,7 @@ def smooth_pieces(case: Case) -> Reals:
     if case.errors.smooth_over == 0:
         edges.append(counts)
     if grain < 1:
-        middles = roots(lambda y: _excess_above(case, y, counts[:-1]), counts[:-1], counts[1:])
+        middles = roots(lambda y: _log_odds_above(case, y, counts[:-1]), counts[:-1], counts[1:])
         steps = grain * 2.0 ** np.arange(math.ceil(-math.log2(grain)) + 1)
         spread = np.concatenate([-steps[::-1], [0.0], steps])
         edges.append((middles[:, None] + spread).ravel())
@@ -107,13 +107,13 @@ def smooth_pieces(case: Case) -> Reals:
     return joined[(joined >= low) & (joined <= high)]
 
 
-def _excess_above(case: Case, answers: Reals, floors: Reals) -> Reals:
-    """Return by how many nats the posterior weight of the counts above a floor exceeds that of the other counts."""
+def _log_odds_above(case: Case, answers: Reals, floors: Reals) -> Reals:
+    """Return the posterior log-odds of the counts above a floor against the other counts."""
     above, below = case.belief.upper(answers, floors + 1), case.belief.lower(answers, floors)
     return np.nan_to_num(above.logs - below.logs)
 
 
-def _integrals(case: Case, starts: Reals, stops: Reals) -> Reals:
+def _integrals_over_pieces(case: Case, starts: Reals, stops: Reals) -> Reals:
     """Return the integral of the density of the error over each piece, halving pieces until eight nodes suffice."""
     lengths = stops - starts
     owners, masses = np.arange(lengths.size), np.zeros(lengths.size)
@@ -173,7 +173,7 @@ def error_by_piece(case: Case) -> float | None:
             continue
         inner = smooth_pieces(replace(case, span=(math.floor(low), math.ceil(high))))
         edges = np.concatenate([[low], inner[(inner > low) & (inner < high)], [high]])
-        total += float(_integrals(case, edges[:-1], edges[1:]).sum())
+        total += float(_integrals_over_pieces(case, edges[:-1], edges[1:]).sum())
     return total if total >= _LEAST_BY_PIECE * case.errors.spread else None
 
 
@@ -211,7 +211,7 @@ class MeanEstimate:
             beyond = -math.exp(-rate) / math.expm1(-rate) if case.errors.is_geometric else 0.0
         else:
             edges = smooth_pieces(case)
-            total = float(_integrals(case, edges[:-1], edges[1:]).sum())
+            total = float(_integrals_over_pieces(case, edges[:-1], edges[1:]).sum())
             beyond = case.errors.spread if case.errors.is_geometric else 0.0
         return total + (beyond * float(_density_of_error(case, ends).sum()) if beyond else 0.0)
 
@@ -219,16 +219,16 @@ class MeanEstimate:
     def improvement(self) -> float:
         """Probability P[|K − E[K | Y]| < |K − Y|]."""
         if self.case.errors.is_discrete:
-            return _of_whole_answers(self.case)[0]
-        return _of_real_answers(self.case)
+            return _improvement_and_tie_of_whole_answers(self.case)[0]
+        return _improvement_of_real_answers(self.case)
 
     @property
     def tie(self) -> float:
         """Probability P[|K − E[K | Y]| = |K − Y|], 0 if the noise is continuous."""
-        return _of_whole_answers(self.case)[1] if self.case.errors.is_discrete else 0.0
+        return _improvement_and_tie_of_whole_answers(self.case)[1] if self.case.errors.is_discrete else 0.0
 
 
-def _of_real_answers(case: Case) -> float:
+def _improvement_of_real_answers(case: Case) -> float:
     """Return the probability that the posterior mean is closer to the count than the answer, for continuous noise.
 
     Given K = k, the mean e is closer than the answer y if e < y and y > y_k, or if e > y and y < y_k. Here y_k is the
@@ -304,7 +304,7 @@ def _answers_in_dips(answers: Reals, values: Reals, excess: Callable[[Reals], Re
     return (low + high) / 2
 
 
-def _of_whole_answers(case: Case) -> tuple[float, float]:
+def _improvement_and_tie_of_whole_answers(case: Case) -> tuple[float, float]:
     """Return the probabilities of an improvement and of a tie for discrete noise.
 
     The sum has every answer that may be closer to the count than the mean. All farther answers count as improvements.
@@ -316,7 +316,7 @@ def _of_whole_answers(case: Case) -> tuple[float, float]:
     answers = np.arange(low, high + 1)
     sides = case.belief.around(answers)
     means = mean_of(answers, sides)[1]
-    middles, is_same = (means + answers) / 2, _is_answer(sides)
+    middles, is_same = (means + answers) / 2, _is_mean_at_answer(sides)
     allowed = _NEAR * np.maximum(1.0, np.abs(middles))
     up, down = (means >= answers) & ~is_same, (means < answers) & ~is_same
     above = case.truth.upper(answers[up], np.floor((middles + allowed)[up]) + 1)
@@ -332,8 +332,11 @@ def _of_whole_answers(case: Case) -> tuple[float, float]:
     return improved + float(case.chances @ beyond), tied
 
 
-def _is_answer(sides: tuple[Side, Side]) -> NDArray[np.bool_]:
-    """Return True for answers that equal the posterior mean: the weighted distances to both sides are equal."""
+def _is_mean_at_answer(sides: tuple[Side, Side]) -> NDArray[np.bool_]:
+    """Return a mask of the answers that equal their posterior means.
+
+    There the weighted distances of the counts on both sides are equal.
+    """
     below, above = sides
     with np.errstate(over="ignore", invalid="ignore"):
         rest = np.exp(np.minimum(below.logs - above.logs, 0)) * below.distances

@@ -70,11 +70,11 @@ class CellSides:
 
     def lower(self, answers: Reals, edges: Reals) -> Side:
         """Return the counts up to each edge."""
-        return self._side(-1, answers, edges)
+        return self._sums_beyond_edges(-1, answers, edges)
 
     def upper(self, answers: Reals, edges: Reals) -> Side:
         """Return the counts from each edge on."""
-        return self._side(1, answers, edges)
+        return self._sums_beyond_edges(1, answers, edges)
 
     def around(self, answers: Reals) -> tuple[Side, Side]:
         """Return the counts up to the floor of each answer, and those from the next integer on."""
@@ -85,7 +85,7 @@ class CellSides:
         """Return P[K > edge | Y = answer] for each answer and its edge, whose ties need every digit."""
         return self.summed.share_above(answers, edges)
 
-    def _side(self, way: int, answers: Reals, edges: Reals) -> Side:
+    def _sums_beyond_edges(self, way: int, answers: Reals, edges: Reals) -> Side:
         """Return the counts from each edge outwards, upwards if `way` is 1 and downwards if it is −1."""
         floors = np.floor(answers)
         gaps, places = (floors - edges).astype(np.int64), (edges - (self.table.first - self.reach)).astype(np.int64)

@@ -111,24 +111,24 @@ class SummedSides:
         lasts = np.append(firsts[1:], self.table.logs.size) - 1
         return firsts, lasts, np.maximum.reduceat(self.table.logs, firsts)
 
-    def _columns(self, band: int) -> slice:
+    def _counts_of_band(self, band: int) -> slice:
         """Return the indices of the counts that matter to the answers between the knots number band − 1 and band."""
-        start = self._ends_at(band - 1)[0] if band else 0
-        return slice(start, self._ends_at(band)[1] if band < self._window_changes.size else self.table.logs.size)
+        start = self._ends_at_knot(band - 1)[0] if band else 0
+        return slice(start, self._ends_at_knot(band)[1] if band < self._window_changes.size else self.table.logs.size)
 
-    def _ends_at(self, place: int) -> tuple[int, int]:
+    def _ends_at_knot(self, knot: int) -> tuple[int, int]:
         """Return the first index of the counts that matter to the answer at a knot, and the index after the last."""
-        if place not in self._ends:
+        if knot not in self._ends:
             firsts, lasts, peaks = self._blocks_of_64
-            middle = self._window_changes[place] - self.table.first
+            middle = self._window_changes[knot] - self.table.first
             near, far = np.clip(middle, firsts, lasts), np.where(2 * middle < firsts + lasts, lasts, firsts)
             least = (peaks + self.errors.log_density(middle - far)).max()
             matter = np.flatnonzero(peaks + self.errors.log_density(middle - near) >= least - DEPTH)
             start, stop = int(firsts[matter[0]]), int(lasts[matter[-1]]) + 1
             logs = self.table.logs[start:stop] + self.errors.log_density(middle - np.arange(start, stop))
             matter = np.flatnonzero(logs >= logs.max() - DEPTH)
-            self._ends[place] = start + int(matter[0]), start + int(matter[-1]) + 1
-        return self._ends[place]
+            self._ends[knot] = start + int(matter[0]), start + int(matter[-1]) + 1
+        return self._ends[knot]
 
     def lower(self, answers: Reals, edges: Reals) -> Side:
         """Return the sums over the counts up to each edge."""
@@ -155,7 +155,7 @@ class SummedSides:
         order = np.argsort(bands, kind="stable")
         used, firsts = np.unique(bands[order], return_index=True)
         for band, rows in zip(used.tolist(), np.split(order, firsts[1:]), strict=False):
-            columns = self._columns(band)
+            columns = self._counts_of_band(band)
             step = max(1, _ENTRIES // max(1, columns.stop - columns.start))
             for begin in range(0, rows.size, step):
                 some = rows[begin : begin + step]
@@ -277,12 +277,12 @@ class LaplaceCells:
         (first, last), (lowest, highest) = self.ends, extremes
         is_inside = first <= lowest and highest < last
         with ThreadPoolExecutor(min(os.cpu_count() or 1, len(starts) or 1)) as pool:
-            for done in [pool.submit(self._fill, flat, means, start, is_inside=is_inside) for start in starts]:
+            for done in [pool.submit(self._write_means, flat, means, start, is_inside=is_inside) for start in starts]:
                 done.result()
         return means.reshape(answers.shape)
 
-    def _fill(self, answers: Reals, means: Reals, start: int, *, is_inside: bool) -> None:
-        """Write the means of `_MANY` answers from `start` on, in chunks that stay in the cache.
+    def _write_means(self, answers: Reals, means: Reals, start: int, *, is_inside: bool) -> None:
+        """Write the means of `_MANY` answers, from index `start` on, in chunks that stay in the cache.
 
         With u = y − m the exponent is logit + (1 − 2u)/b. If the cells span few scales, it is computed as a function of
         m minus 2y/b: that is faster, and precise enough. `is_inside`: no answer is beyond the cells.
@@ -383,7 +383,7 @@ class WideCells:
         fits = dict[int, Reals]()
         if 0 <= high - low < answers.size:
             integers = np.arange(low, high + 1)
-            distance, rise, logit = self._quantities(integers, fits)
+            distance, rise, logit = self._interpolated_quantities(integers, fits)
             means = LaplaceCells(int(low), integers - distance, rise, logit - 1 / scale, scale).means(answers, extremes)
             if lowest < first or highest > last:
                 means[(answers < first) | (answers > last)] = np.nan
@@ -393,13 +393,13 @@ class WideCells:
         for start in range(0, places.size, _PIECE):
             part = places[start : start + _PIECE]
             floors = np.floor(answers[part])
-            distance, rise, logit = self._quantities(floors, fits)
+            distance, rise, logit = self._interpolated_quantities(floors, fits)
             nearness = -2 * (answers[part] - floors) / scale
             with np.errstate(over="ignore"):
                 means[part] = floors - distance + rise / (1 + np.exp(logit + nearness))
         return means
 
-    def _quantities(self, integers: Reals, fits: dict[int, Reals]) -> Reals:
+    def _interpolated_quantities(self, integers: Reals, fits: dict[int, Reals]) -> Reals:
         """Return the three quantities at covered integers, shape (3, integers). Add fits of their cells to `fits`."""
         cells = np.searchsorted(self.edges, integers, side="right") - 1
         found = np.empty((3, integers.size))
@@ -420,11 +420,11 @@ class WideCells:
         """Return the coefficients of the three polynomials of a cell, shape (points, 3)."""
         middle, half = self._middle_and_half(cell)
         integers = np.unique(np.round(middle + half * _NODES)).astype(int)
-        known = np.array([self._known_at(int(integer)) for integer in integers])
+        known = np.array([self._exact_quantities(int(integer)) for integer in integers])
         places = (integers - middle) / half
         return np.polynomial.chebyshev.chebfit(places, known, places.size - 1)
 
-    def _known_at(self, integer: int) -> tuple[float, float, float]:
+    def _exact_quantities(self, integer: int) -> tuple[float, float, float]:
         """Return the three quantities at m: m minus the mean of the counts up to m, the rise, and the log-odds.
 
         The rise is to the mean of the counts above m. The log-odds are those of the two groups for the answer m.

@@ -74,7 +74,7 @@ def up_to(law: CountDistribution, counts: ArrayLike) -> Reals:
     """Return P[K <= k] for each k, in the shape of the counts, to full relative precision; nan for nan."""
     low, high = law.support
     floors = np.floor(np.asarray(counts, dtype=np.float64))
-    chances = _evaluate_function(np.clip(floors, low, high), law, _one_up_to, _all_up_to)
+    chances = _evaluate_function(np.clip(floors, low, high), law, _single_probability_up_to, _table_probabilities_up_to)
     return np.where(floors < low, 0.0, chances)
 
 
@@ -90,7 +90,7 @@ def quantiles(law: CountDistribution, levels: ArrayLike) -> Reals:
 
     As in SciPy, level 0 gives the count below the smallest possible one, level 1 the largest.
     """
-    return _evaluate_function(_check_levels(levels), law, _one_quantile, _all_quantiles)
+    return _evaluate_function(_check_levels(levels), law, _single_quantile, _table_quantiles)
 
 
 def quantiles_from_above(law: CountDistribution, levels: ArrayLike) -> Reals:
@@ -116,7 +116,7 @@ def shortest_interval(law: CountDistribution, level: float) -> tuple[int, int]:
     if high - low > _LONGEST:
         first, last = quantiles(law, [(1 - level) / 2, (1 + level) / 2]).tolist()
         return int(first), int(last)
-    start, below = _table(law)
+    start, below = _cumulative_table(law)
     sums = np.append(0.0, below)
     after = np.searchsorted(sums, sums[:-1] + level * below[-1] * (1 - TIE))
     ends = after[after < sums.size]
@@ -142,7 +142,7 @@ def _evaluate_function(
     one: Callable[[CountDistribution, float], float],
     many: Callable[[CountDistribution, Reals], Reals],
 ) -> Reals:
-    """Return a function's value for each argument, nan for nan: by `one` for few arguments, by `many` from a table."""
+    """Return a function's value for each argument, nan for nan: few arguments are passed to `one`, many to `many`."""
     different, indices = np.unique(arguments, return_inverse=True)
     numbers = different[~np.isnan(different)]
     values = np.full(different.shape, np.nan)
@@ -154,12 +154,12 @@ def _evaluate_function(
     return values[indices].reshape(arguments.shape)
 
 
-def _one_up_to(law: CountDistribution, count: float) -> float:
+def _single_probability_up_to(law: CountDistribution, count: float) -> float:
     """Return P[K <= count]."""
     return law.probability(-math.inf, count)
 
 
-def _one_quantile(law: CountDistribution, level: float) -> float:
+def _single_quantile(law: CountDistribution, level: float) -> float:
     """Return the smallest k with P[K <= k] >= level."""
     if level == 0:
         return law.support[0] - 1
@@ -175,7 +175,7 @@ def _far_quantile(law: CountDistribution, log_level: float) -> float:
     )
 
 
-def _table(law: CountDistribution) -> tuple[int, Reals]:
+def _cumulative_table(law: CountDistribution) -> tuple[int, Reals]:
     """Return the first count k of a table, and P[K <= k], P[K <= k + 1], …."""
     first, last = law.counts_within(_DEPTH)
     masses = law.pmf(np.arange(first, last + 1, dtype=np.float64))
@@ -183,22 +183,22 @@ def _table(law: CountDistribution) -> tuple[int, Reals]:
     return first, np.cumsum(masses)
 
 
-def _all_up_to(law: CountDistribution, counts: Reals) -> Reals:
+def _table_probabilities_up_to(law: CountDistribution, counts: Reals) -> Reals:
     """Return P[K <= k] for many counts k."""
-    first, below = _table(law)
+    first, below = _cumulative_table(law)
     indices = np.clip(counts - first, 0, below.size - 1).astype(np.int64)
     chances = np.minimum(below[indices], 1.0)
     is_before = counts < first
-    chances[is_before] = [_one_up_to(law, count) for count in counts[is_before].tolist()]
+    chances[is_before] = [_single_probability_up_to(law, count) for count in counts[is_before].tolist()]
     return np.where(counts >= law.support[1], 1.0, chances)
 
 
-def _all_quantiles(law: CountDistribution, levels: Reals) -> Reals:
+def _table_quantiles(law: CountDistribution, levels: Reals) -> Reals:
     """Return the quantiles at many levels."""
-    first, below = _table(law)
+    first, below = _cumulative_table(law)
     goals = levels * below[-1] * (1 - TIE)
     indices = np.minimum(np.searchsorted(below, goals), below.size - 1)
     counts: Reals = first + indices.astype(np.float64)
     is_outside = (goals <= below[0]) | (levels == 1)
-    counts[is_outside] = [_one_quantile(law, level) for level in levels[is_outside].tolist()]
+    counts[is_outside] = [_single_quantile(law, level) for level in levels[is_outside].tolist()]
     return counts

@@ -50,58 +50,58 @@ def column_in(container: object) -> AnswerColumn | None:
     return None
 
 
-def _of_pandas(series: Any) -> AnswerColumn:  # noqa: ANN401  (its library is not imported)
+def _column_of_pandas(series: Any) -> AnswerColumn:  # noqa: ANN401  (its library is not imported)
     """Read a Series of pandas, with its index and name."""
     is_number = series.dtype.kind in "iuf"
     kind = np.float64 if is_number else object
 
-    def back(values: Reals) -> Any:  # noqa: ANN401
+    def rebuilt(values: Reals) -> Any:  # noqa: ANN401
         column = type(series)(values, index=series.index, name=series.name)
         if not is_number or isinstance(series.dtype, np.dtype):
             return column
         return column.astype("double[pyarrow]" if "pyarrow" in str(series.dtype) else "Float64")
 
-    return AnswerColumn(series.to_numpy(dtype=kind, na_value=np.nan), back)
+    return AnswerColumn(series.to_numpy(dtype=kind, na_value=np.nan), rebuilt)
 
 
-def _of_polars(series: Any) -> AnswerColumn:  # noqa: ANN401  (its library is not imported)
+def _column_of_polars(series: Any) -> AnswerColumn:  # noqa: ANN401  (its library is not imported)
     """Read a Series of Polars, with its name."""
 
-    def back(values: Reals) -> Any:  # noqa: ANN401
+    def rebuilt(values: Reals) -> Any:  # noqa: ANN401
         column = type(series)(series.name, values)
         return column.set(series.is_null(), None) if series.null_count() else column
 
-    return AnswerColumn(series.to_numpy(), back)
+    return AnswerColumn(series.to_numpy(), rebuilt)
 
 
-def _of_arrow(array: Any) -> AnswerColumn:  # noqa: ANN401  (its library is not imported)
+def _column_of_arrow(array: Any) -> AnswerColumn:  # noqa: ANN401  (its library is not imported)
     """Read an array of Arrow."""
 
-    def back(values: Reals) -> Any:  # noqa: ANN401
+    def rebuilt(values: Reals) -> Any:  # noqa: ANN401
         missing = array.is_null().to_numpy(zero_copy_only=False)
         return sys.modules["pyarrow"].array(values, mask=missing)
 
-    return AnswerColumn(array.to_numpy(zero_copy_only=False), back)
+    return AnswerColumn(array.to_numpy(zero_copy_only=False), rebuilt)
 
 
-def _of_chunks(chunked: Any) -> AnswerColumn:  # noqa: ANN401  (its library is not imported)
+def _column_of_chunks(chunked: Any) -> AnswerColumn:  # noqa: ANN401  (its library is not imported)
     """Read a chunked array of Arrow. New columns have chunks of the same lengths."""
 
-    def back(values: Reals) -> Any:  # noqa: ANN401
+    def rebuilt(values: Reals) -> Any:  # noqa: ANN401
         arrow, parts, start = sys.modules["pyarrow"], [], 0
         for chunk in chunked.chunks:
-            parts.append(_of_arrow(chunk).container(values[start : start + len(chunk)]))
+            parts.append(_column_of_arrow(chunk).container(values[start : start + len(chunk)]))
             start += len(chunk)
         return arrow.chunked_array(parts, arrow.float64())
 
-    return AnswerColumn(chunked.to_numpy(), back)
+    return AnswerColumn(chunked.to_numpy(), rebuilt)
 
 
 _READERS: dict[tuple[str, str], Callable[[Any], AnswerColumn]] = {
-    ("pandas", "Series"): _of_pandas,
-    ("polars", "Series"): _of_polars,
-    ("pyarrow", "Array"): _of_arrow,
-    ("pyarrow", "ChunkedArray"): _of_chunks,
+    ("pandas", "Series"): _column_of_pandas,
+    ("polars", "Series"): _column_of_polars,
+    ("pyarrow", "Array"): _column_of_arrow,
+    ("pyarrow", "ChunkedArray"): _column_of_chunks,
 }
 
 Answer = float | Below  # a number, or a suppressed answer below a threshold

@@ -35,7 +35,7 @@ _NEXT_TO_ONE = 1 - 2.0**-53
 _SMALLEST_LEVEL = 2.0**-54  # replaces a level of 0, whose quantile is no possible count
 
 
-def tail_levels(level: float) -> tuple[float, float]:
+def interval_end_levels(level: float) -> tuple[float, float]:
     """Return the levels of the two ends of an equal-tailed interval, both in (0, 1)."""
     tail = (1 - open_probability(level, "level")) / 2
     return tail, min(1 - tail, _NEXT_TO_ONE)
@@ -85,7 +85,7 @@ class Estimates:
         Raises:
             ValueError: If the level is not in (0, 1).
         """
-        low, high = tail_levels(level)
+        low, high = interval_end_levels(level)
         return self.law.quantile(low), self.law.quantile(high)
 
     def probability(self, low: float, high: float) -> float:
@@ -255,8 +255,8 @@ _COUNTS = 1000  # points of each range of a chart: smooth curves in a small file
 _LEFT_OUT = 1e-3  # probability outside the chart, on each side of each distribution
 
 
-def shown_counts(result: Posterior) -> Reals:
-    """Return the counts of a chart: half of them over the range of all curves, half where the posterior lies."""
+def fields_of_counts(result: Posterior) -> Reals:
+    """Return the counts of a chart: half of them over the range of all curves, half where the posterior is large."""
     population = result.population
     prior, ends = population.law(), _likelihood_range(result)
     around = [min(population.records, max(0, end)) for end in ends]

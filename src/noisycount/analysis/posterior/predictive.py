@@ -138,7 +138,7 @@ def two_sided(population: Population, prior: CountDistribution, answer: Answer, 
     if noise is not mechanism:
         return two_sided(counted, counted.law(), answer, noise)
     if isinstance(answer, Below):
-        return _tail_probability(population, prior, answer.last(mechanism), mechanism, upper=False)
+        return _tail_probability(population, prior, answer.largest_answer(mechanism), mechanism, upper=False)
     is_upper = answer > _mean_and_deviation_bounds(population)[0]
     chance = _tail_probability(population, prior, answer, mechanism, upper=is_upper)
     if chance >= _LIKELY:
@@ -147,7 +147,7 @@ def two_sided(population: Population, prior: CountDistribution, answer: Answer, 
 
 
 def _counted_population(population: Population, mechanism: Mechanism) -> tuple[Population, Mechanism]:
-    """Return the population and mechanism of an answer: those of the sample if its distribution is known."""
+    """Return the population and mechanism of an answer, reduced to the sample if its distribution is known."""
     if isinstance(mechanism, Subsample) and isinstance(population, Exchangeable):
         sample = population.sample(mechanism.sample_size)
         if sample is not None:
@@ -289,7 +289,7 @@ def _tail_probability(
 def _summed_tail(
     population: Population, prior: CountDistribution, answer: float, mechanism: Mechanism, *, upper: bool
 ) -> float | None:
-    """Sum the tail over the counts near the answer, and add P[K beyond them], where the tail is 1.
+    """Return the sum of the tail over the counts near the answer, plus P[K beyond them], as the tail is 1 there.
 
     Return None if counts on the other side, whose tails are smaller, might change the sum.
     """

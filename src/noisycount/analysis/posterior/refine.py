@@ -136,7 +136,7 @@ def refine(
     values, law = values_and_mechanism(answers, mechanism)
     checked_mechanism(law)
     column = column_in(values)
-    asked = _as_reals(values if column is None else column.values)
+    asked = _real_answers(values if column is None else column.values)
     extremes = _extreme_answers(asked)
     shaped = refine_array(asked.reshape(-1), population, law, by, extremes).reshape(asked.shape)
     _warn_of_contradiction(asked.reshape(-1), extremes, population, law)
@@ -182,7 +182,7 @@ def _warn_of_contradiction(
 def posterior_values(
     answers: Reals, population: Population, mechanism: Mechanism, value: Callable[[Posterior], int]
 ) -> Reals:
-    """Return an integer of each answer's posterior that never falls as the answer rises, such as a quantile.
+    """Return an integer of each answer's posterior, such as a quantile. It must never fall as the answer rises.
 
     If it is equal for both ends of a run of sorted answers, it is taken for the whole run.
     Shapes: answers (answers,).
@@ -207,12 +207,12 @@ def posterior_values(
     return found[places]
 
 
-def _as_reals(answers: ArrayLike) -> Reals:
+def _real_answers(answers: ArrayLike) -> Reals:
     """Return the answers as an array of floats. Raise ValueError for texts and booleans."""
     is_listed = isinstance(answers, (list, tuple))
     try:
         given = np.array(answers, dtype=object) if is_listed else np.asarray(answers)
-        asked = given.astype(np.float64, copy=False) if _holds_numbers(given) else None
+        asked = given.astype(np.float64, copy=False) if _has_real_numbers(given) else None
     except (TypeError, ValueError, OverflowError):
         asked = None
     if asked is None:
@@ -232,7 +232,7 @@ def _extreme_answers(answers: Reals) -> tuple[float, float]:
     return float(lowest), float(highest)
 
 
-def _holds_numbers(given: NDArray[Any]) -> bool:
+def _has_real_numbers(given: NDArray[Any]) -> bool:
     """Return True if all elements of an array are real numbers."""
     if given.dtype != object:
         return given.dtype.kind in "iuf"
@@ -257,13 +257,13 @@ def refine_array(
     _check_all(answers, [lowest, highest], population, mechanism)
     if isinstance(mechanism, SymmetricNoise):
         if not mechanism.is_log_concave:
-            return _where_present(answers, lambda some: _one_by_one(some, population, mechanism, by))
+            return _where_present(answers, lambda some: _estimates_one_by_one(some, population, mechanism, by))
         if by == "mean" and mechanism.errors.is_geometric:
             return _laplace_means(answers, (lowest, highest), population, mechanism)
 
     def estimates(present: Reals) -> Reals:
         if by == "mean":
-            return _means(present, population, mechanism)
+            return _interpolated_or_single_means(present, population, mechanism)
         return posterior_values(present, population, mechanism, attrgetter(by))
 
     return _where_present(answers, estimates)
@@ -292,7 +292,7 @@ def _check_all(answers: Reals, extremes: list[float], population: Population, me
         mechanism.likelihood(answer, population.size)
 
 
-def _one_by_one(answers: Reals, population: Population, mechanism: Mechanism, by: Estimate) -> Reals:
+def _estimates_one_by_one(answers: Reals, population: Population, mechanism: Mechanism, by: Estimate) -> Reals:
     """Return the estimates of all answers, one by one: they need not rise with the answer."""
     different, places = np.unique(answers, return_inverse=True)
     found = [getattr(posterior_of(y, population, mechanism), by) for y in different.tolist()]
@@ -309,21 +309,21 @@ def _laplace_means(
     if cells is None and answers.size > _WORTH_CELLS:
         cells = wide_cells(population, mechanism) or laplace_cells(*asked, _LARGEST_TABLE)
     if cells is None:
-        return _where_present(answers, lambda some: _means(some, population, mechanism))
+        return _where_present(answers, lambda some: _interpolated_or_single_means(some, population, mechanism))
     means = cells.means(answers, extremes)
     first, last = cells.covered
     if lowest < first or highest > last:
         beyond = (answers < first) | (answers > last)
-        means[beyond] = _means(answers[beyond], population, mechanism)
+        means[beyond] = _interpolated_or_single_means(answers[beyond], population, mechanism)
     return means
 
 
-def _means(answers: Reals, population: Population, mechanism: Mechanism) -> Reals:
+def _interpolated_or_single_means(answers: Reals, population: Population, mechanism: Mechanism) -> Reals:
     """Return the posterior means, interpolated between Chebyshev points if that is exact enough."""
     different, places = np.unique(answers, return_inverse=True)
     found = np.empty_like(different)
 
-    def told(answer: float) -> Posterior:
+    def posterior_of_answer(answer: float) -> Posterior:
         return posterior_of(answer, population, mechanism)
 
     smooth = not _is_discrete(mechanism)
@@ -332,8 +332,8 @@ def _means(answers: Reals, population: Population, mechanism: Mechanism) -> Real
         low, high = open_runs.pop()
         run = different[low:high]
         if run.size <= _FEW or not smooth:
-            found[low:high] = [told(float(answer)).mean for answer in run]
-        elif (values := _interpolated_means(run, told)) is not None:
+            found[low:high] = [posterior_of_answer(float(answer)).mean for answer in run]
+        elif (values := _interpolated_means(run, posterior_of_answer)) is not None:
             found[low:high] = values
         else:
             middle = (low + high) // 2
@@ -341,7 +341,7 @@ def _means(answers: Reals, population: Population, mechanism: Mechanism) -> Real
     return found[places]
 
 
-def _interpolated_means(run: Reals, told: Callable[[float], Posterior]) -> Reals | None:
+def _interpolated_means(run: Reals, posterior_of_answer: Callable[[float], Posterior]) -> Reals | None:
     """Return the means on a run of rising answers from a polynomial; None if it is not exact enough.
 
     The nodes include both ends of the run. As means never fall, no mean between them can be far from theirs.
@@ -349,7 +349,7 @@ def _interpolated_means(run: Reals, told: Callable[[float], Posterior]) -> Reals
     nodes = np.polynomial.chebyshev.chebpts2(_FEW)
     middle, half = (run[0] + run[-1]) / 2, (run[-1] - run[0]) / 2
     asked = np.clip(middle + half * nodes, run[0], run[-1])
-    points = [told(float(answer)) for answer in asked]
+    points = [posterior_of_answer(float(answer)) for answer in asked]
     means = np.array([point.mean for point in points])
     base = float(means[0])
     coefficients = np.polynomial.chebyshev.chebfit(nodes, means - base, _FEW - 1)

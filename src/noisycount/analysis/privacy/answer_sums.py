@@ -163,7 +163,7 @@ class SumsBelowLargestLoss:
         return self._log_gain(answer) - highest - math.log(lacks) if lacks > 0 else math.inf
 
     def log_gain(self, answer: float) -> float:
-        """Return the logarithm of P₊[Y >= y] − e^ε·P₋[Y >= y] before the deficit is subtracted."""
+        """Return the logarithm of P₊[Y >= y] − e^ε·P₋[Y >= y], without the deficit."""
         return self._log_gain(answer) - math.log(self._tail_divisor)
 
     def beyond(self, answer: float) -> Certified:
@@ -290,7 +290,7 @@ class Terms:
         return slice(int(start), int(offsets.searchsorted(self.around + reach)))
 
     def at_most(self) -> "Terms":
-        """Return the terms with the largest w and the largest λ that their errors allow."""
+        """Return these terms with the largest excess w and the largest loss λ that their errors allow."""
         below, excess = self.below, self.excess.at_most()
         if below is not None:
             below = below.at_most(excess)
@@ -343,7 +343,7 @@ class Terms:
         logs = self._logs[0] + densities
         return log_sum(logs[self._negative :]) - log_sum(logs[: self._negative])
 
-    def place_between_counts(self, answer: float) -> tuple[float, float]:
+    def root_between_counts(self, answer: float) -> tuple[float, float]:
         """Return approximately the answer at which the log-odds are 0 under continuous Laplace noise, and their slope.
 
         Between two counts, Σ Q·w·f is a·e^(−d/scale) + b·e^(d/scale) at a distance d from an answer. Within one
@@ -390,10 +390,10 @@ class Terms:
                 best = min(best, other(answer), key=lambda one: one.error)
         return best, gains
 
-    def missed(
+    def missed_gain(
         self, answer: float, log_odds: float, following: float, gains: float = math.nan, most: float = math.inf
     ) -> float:
-        """Return a bound of the gain that is missed if the set of answers begins at `answer`, not at the threshold.
+        """Return a bound of the gain that is lost if the set of answers begins at `answer`, not at the threshold.
 
         The threshold lies between `answer` and `following`. From `answer` up to it the log-odds are at least `log_odds`
         and at most 0. The missed gain is at most e^(−log_odds) − 1 times the sum of the positive terms between the two
@@ -407,18 +407,18 @@ class Terms:
             most: A rougher bound, from the gains of all answers from `answer` on, is returned if it is at most this.
         """
         if self._flat_scale:
-            return -log_odds * self._flat_scale * self._most_between(answer, following)
+            return -log_odds * self._flat_scale * self._largest_noise_probability(answer, following)
         if log_odds >= -CLOSE and not self.slack:  # so close to 0 that the gains from `answer` on are a good bound
             is_known = not math.isnan(gains) and self._sums_at_largest_loss is None
-            missed = -2 * log_odds * (gains if is_known else self._positive_sum(answer))
-            if missed <= most:
-                return missed
+            missed_gain = -2 * log_odds * (gains if is_known else self._positive_sum(answer))
+            if missed_gain <= most:
+                return missed_gain
         gains = self._positive_sum(answer)
         between = max(0.0, gains - self._positive_sum(following))
-        missed = math.expm1(min(-log_odds, LARGEST_EPSILON)) * between if between else 0.0
-        return missed + self.slack * gains
+        missed_gain = math.expm1(min(-log_odds, LARGEST_EPSILON)) * between if between else 0.0
+        return missed_gain + self.slack * gains
 
-    def _most_between(self, low: float, high: float) -> float:
+    def _largest_noise_probability(self, low: float, high: float) -> float:
         """Return a bound of the probability that noise, from the threshold of w, lies between two answers."""
         start, stop = low - self.excess.threshold, high - self.excess.threshold
         nearest = np.array(max(start, -stop, 0.0))

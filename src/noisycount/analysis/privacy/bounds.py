@@ -210,8 +210,8 @@ class MonotoneBounds:
             if is_falling and bounds[number][1] <= most and below_1[number][1] <= most - 1 and epsilon <= self.largest:
                 told.append(one)
                 continue
-            lower, upper = _at_most(bounds[number], most)
-            least, largest = _at_most(below_1[number], most - 1)
+            lower, upper = _capped_bounds(bounds[number], most)
+            least, largest = _capped_bounds(below_1[number], most - 1)
             if epsilon > self.largest:
                 lower, least = 0.0, -1.0
             if ((lower, upper), (least, largest)) == known[number]:
@@ -233,7 +233,7 @@ def _monotone_bounds(bounds: Sequence[tuple[float, float]]) -> list[tuple[float,
     return list(zip(lowers, uppers, strict=True))
 
 
-def _at_most(bounds: tuple[float, float], most: float) -> tuple[float, float]:
+def _capped_bounds(bounds: tuple[float, float], most: float) -> tuple[float, float]:
     """Return the bounds of a number that is at most `most`; the lower bound is at most the upper one."""
     upper = min(bounds[1], most)
     return min(bounds[0], upper), upper

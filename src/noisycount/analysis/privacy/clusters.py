@@ -107,7 +107,7 @@ class Clusters:
             tables = tables * np.stack([np.ones_like(scales), scales], axis=1)
             tables[:, :, 1] += raised * tables[:, :, 0]
             np.minimum(tables, _HIGHEST, out=tables)
-        cells = (_rows(tables.shape) + places[:, None]).ravel()
+        cells = (_first_cells_of_rows(tables.shape) + places[:, None]).ravel()
         parts = tables * shares[:, None]
         low = np.bincount(cells, (tables - parts).ravel(), tables.size).astype(np.float64, copy=False)
         low += np.bincount(cells + 1, parts.ravel(), tables.size)
@@ -125,7 +125,7 @@ class Clusters:
 
     def _lower_minimum(self, other: Self, chances: Reals) -> float:
         """Return the lower bound, from P[X >= x]·P[Z >= x] summed over the values, in units of e^start."""
-        both = _sums_from(self.tables[:, 0, 0]) * _sums_from(other.tables[:, 0, 0])
+        both = _cumulative_masses_from(self.tables[:, 0, 0]) * _cumulative_masses_from(other.tables[:, 0, 0])
         return float(chances @ (both[:, 1:] @ np.diff(self._edges)))
 
     def _upper_minimum(self, other: Self, chances: Reals) -> float:
@@ -133,7 +133,9 @@ class Clusters:
         masses, moments = self.tables[:, 0, 0], self.tables[:, 0, 1]
         others, other_moments = other.tables[:, 0, 0], other.tables[:, 0, 1]
         same = np.minimum(moments * others, other_moments * masses)
-        apart = moments * (_sums_from(others) - others) + other_moments * (_sums_from(masses) - masses)
+        apart = moments * (_cumulative_masses_from(others) - others) + other_moments * (
+            _cumulative_masses_from(masses) - masses
+        )
         return float(chances @ (same + apart).sum(axis=1))
 
     @property
@@ -144,7 +146,7 @@ class Clusters:
 
 
 @lru_cache(maxsize=32)
-def _rows(shape: tuple[int, ...]) -> NDArray[np.intp]:
+def _first_cells_of_rows(shape: tuple[int, ...]) -> NDArray[np.intp]:
     """Return the flat index of the first cell of each row of a table."""
     return np.arange(0, math.prod(shape), shape[-1]).reshape(*shape[:-1], 1)
 
@@ -156,7 +158,7 @@ def _shifted_indices(shape: tuple[int, ...], columns: int) -> NDArray[np.intp]:
     moves = columns * (np.arange(cases) - cases // 2)
     targets = np.clip(np.arange(values) + moves[:, None], 0, values - 1)
     targets[:, 0] = 0
-    return (_rows(shape) + targets[:, None, None]).ravel()
+    return (_first_cells_of_rows(shape) + targets[:, None, None]).ravel()
 
 
 def _position_between(values: Reals, edges: Reals, step: float) -> tuple[NDArray[np.intp], Reals]:
@@ -168,7 +170,7 @@ def _position_between(values: Reals, edges: Reals, step: float) -> tuple[NDArray
     return places, np.clip((values - low) / (high - low), 0.0, 1.0)
 
 
-def _sums_from(masses: Reals) -> Reals:
+def _cumulative_masses_from(masses: Reals) -> Reals:
     """Return the sum of the masses from each value on."""
     return np.cumsum(masses[:, ::-1], axis=1)[:, ::-1]
 
@@ -216,12 +218,16 @@ class Paths:
 
     def expected_minimum(self, other: Self, chances: Reals) -> tuple[float, float]:
         """Return E min(X, Z) twice, as both bounds; X and Z are independent given a case with these chances."""
-        pairs = zip(chances.tolist(), self._laws, other._laws, strict=True)
-        total = sum(chance * _expected_minimum(*one, *two) for chance, one, two in pairs if chance > 0)
+        pairs = zip(chances.tolist(), self._masses_and_values, other._masses_and_values, strict=True)
+        total = sum(
+            chance * _expected_minimum(*case_law, *other_case_law)
+            for chance, case_law, other_case_law in pairs
+            if chance > 0
+        )
         return total, total
 
     @property
-    def _laws(self) -> list[tuple[Reals, Reals]]:
+    def _masses_and_values(self) -> list[tuple[Reals, Reals]]:
         """Masses and values of each case."""
         ends = np.cumsum(self.sizes)[:-1]
         return list(zip(np.split(self.masses, ends), np.split(self.values, ends), strict=True))

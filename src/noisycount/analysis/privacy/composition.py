@@ -206,7 +206,7 @@ class SingleAnswer:
         return [list(hockey_sticks(pair, self.noise.errors, epsilons)) for pair in pairs]
 
 
-# Answers about one count, with a method that returns δ for each pair of distributions and each ε.
+# Answers about one count. The method `hockey_sticks` returns δ for each pair of distributions and each ε.
 Answers = GaussianAnswers | GeometricAnswers | SingleAnswer
 
 
@@ -240,15 +240,15 @@ def answer_groups(noises: Sequence[SymmetricNoise]) -> tuple[list[Answers], Answ
     fewer = [answers for kind in kinds for answers in _combine_alike(kind)]
     if len(kinds) == len(fewer) == 1:
         return fewer, fewer[0]
-    laplace = _of_rising_scales(noises)
-    return [*fewer, *(_geometric(noise, place) for place, noise in enumerate(laplace, 1))], None
+    laplace = _laplace_noises_by_scale(noises)
+    return [*fewer, *(_equal_laplace_answers(noise, place) for place, noise in enumerate(laplace, 1))], None
 
 
 def _combine_alike(alike: Sequence[SymmetricNoise]) -> list[Answers]:
     """Return the answers with noises of one kind as one object, or one by one if that is not possible."""
     first = alike[0]
     if isinstance(first, Laplace | DiscreteLaplace):
-        return [_geometric(first, len(alike))]
+        return [_equal_laplace_answers(first, len(alike))]
     discrete = [one for one in alike if isinstance(one, DiscreteGaussian)]
     if len(discrete) == len(alike) > 1:
         together = GaussianAnswers(tuple(sorted(one.exact_scale for one in discrete)))
@@ -257,14 +257,14 @@ def _combine_alike(alike: Sequence[SymmetricNoise]) -> list[Answers]:
     return [SingleAnswer(one) for one in alike]
 
 
-def _geometric(noise: Laplace | DiscreteLaplace, answers: int) -> Answers:
+def _equal_laplace_answers(noise: Laplace | DiscreteLaplace, answers: int) -> Answers:
     """Return a number of answers with the same Laplace noise."""
     if answers == 1:
         return SingleAnswer(noise)
     return GeometricAnswers(answers, float(noise.scale), noise.is_discrete)
 
 
-def _of_rising_scales(noises: Sequence[SymmetricNoise]) -> list[Laplace | DiscreteLaplace]:
+def _laplace_noises_by_scale(noises: Sequence[SymmetricNoise]) -> list[Laplace | DiscreteLaplace]:
     """Return the continuous Laplace noises, or the discrete ones if there are more of these, by ascending scale."""
     laplace = [one for one in noises if isinstance(one, Laplace)]
     discrete = [one for one in noises if isinstance(one, DiscreteLaplace)]
@@ -273,7 +273,7 @@ def _of_rising_scales(noises: Sequence[SymmetricNoise]) -> list[Laplace | Discre
 
 
 def merged_noises(noises: Iterable[SymmetricNoise]) -> list[SymmetricNoise]:
-    """Return noises whose answers reveal as much about a count as those of the given noises.
+    """Return noises, as few as possible, whose answers reveal as much about a count as answers with the given noises.
 
     For Gaussian noises the mean of the answers, weighted by 1/scale², is sufficient. Its noise is Gaussian with scale
     1/√(Σ 1/scale²), rounded once.

@@ -66,7 +66,7 @@ class Others:
     def from_move(cls, move: CellMove) -> "Others":
         """Return the distributions for a move between two cells that do not hold all records."""
         others = move.size - 1
-        laws = (Binomial(others, cell.rate).deep_law() for cell in (move.first, move.second))
+        laws = (Binomial(others, cell.rate).deep_prior() for cell in (move.first, move.second))
         firsts, seconds = (law.counts_within(_DEPTH_OF_COUNTS) for law in laws)
         table = _trinomial(move, firsts, seconds)
         with_first = np.pad(table, ((1, 0), (0, 1)))
@@ -88,7 +88,7 @@ def _trinomial(move: CellMove, firsts: tuple[int, int], seconds: tuple[int, int]
     second = np.arange(seconds[0], seconds[1] + 1, dtype=np.float64)
     sums = np.arange(firsts[0] + seconds[0], firsts[1] + seconds[1] + 1, dtype=np.float64)
     logs = [
-        _log_part(counts, centre, rate)
+        _log_poisson_weights(counts, centre, rate)
         for counts, centre, rate in zip((first, second, others - sums), middle, rates, strict=True)
     ]
     places = np.arange(len(first))[:, None] + np.arange(len(second))[None, :]
@@ -98,7 +98,7 @@ def _trinomial(move: CellMove, firsts: tuple[int, int], seconds: tuple[int, int]
     return table
 
 
-def _log_part(counts: Reals, centre: int, rate: float) -> Reals:
+def _log_poisson_weights(counts: Reals, centre: int, rate: float) -> Reals:
     """Return ln(rate^k/k!) for each count k, less its value at the centre; −inf for negative counts."""
     possible = counts >= 0
     steps = np.where(possible, counts - centre, 0.0)
@@ -123,11 +123,15 @@ def runs_of_totals(size: int, rate: float, number: int) -> Iterator[tuple[int, i
     if low == high:
         yield low + 1, low + 1, 1.0
         return
-    law = others.deep_law()
-    (first, last), (start, end) = (others.deep_law().counts_within(depth) for depth in (_DEEPEST, _LIKELY))
+    law = others.deep_prior()
+    (first, last), (start, end) = (others.deep_prior().counts_within(depth) for depth in (_DEEPEST, _LIKELY))
     edges = np.unique(
         np.concatenate(
-            [_edges(first, start, _OF_TAILS), _edges(start, end + 1, number), _edges(end + 1, last + 1, _OF_TAILS)]
+            [
+                _division_points(first, start, _OF_TAILS),
+                _division_points(start, end + 1, number),
+                _division_points(end + 1, last + 1, _OF_TAILS),
+            ]
         )
     )
     weights = law.pmf(np.arange(first, last + 1))
@@ -136,7 +140,7 @@ def runs_of_totals(size: int, rate: float, number: int) -> Iterator[tuple[int, i
         yield int(begin) + 1, int(after), float(weight)
 
 
-def _edges(low: int, high: int, number: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _division_points(low: int, high: int, number: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Return integers that divide a range into at most `number` parts of about equal length."""
     return np.linspace(low, high, min(number, max(high - low, 1)) + 1).round().astype(np.int64)
 
@@ -244,7 +248,7 @@ def delta_upper_one_count(count: OneCount, answers: Sequence[Answer], epsilons: 
     finer = [DiscreteLaplace(one.exact_scale) if isinstance(one, Laplace) else one for one in answers]
     if not all(isinstance(one, SymmetricNoise) and one.is_discrete for one in finer):
         return [one.upper for one in most]
-    found = [_of_two(count, finer, epsilon)[1] for epsilon in epsilons]
+    found = [_two_binned_answers(count, finer, epsilon)[1] for epsilon in epsilons]
     return [min(one.upper, high) for one, high in zip(most, found, strict=True)]
 
 
@@ -256,7 +260,7 @@ def delta_lower_one_count(count: OneCount, answers: Sequence[Answer], epsilons: 
     least = [one.lower for one in _hockey_sticks(count, answers[0], tuple(epsilons))]
     if len(answers) == 1:
         return least
-    found = [_of_two(count, answers, epsilon)[0] for epsilon in epsilons]
+    found = [_two_binned_answers(count, answers, epsilon)[0] for epsilon in epsilons]
     return [max(both) for both in zip(least, found, strict=True)]
 
 
@@ -268,14 +272,14 @@ def _hockey_sticks(count: OneCount, answer: Answer, epsilons: tuple[float, ...])
     return hockey_sticks(pair.mirrored if count.is_turned else pair, errors, list(epsilons))
 
 
-def _of_two(count: OneCount, answers: Sequence[Answer], epsilon: float) -> tuple[float, float]:
+def _two_binned_answers(count: OneCount, answers: Sequence[Answer], epsilon: float) -> tuple[float, float]:
     """Return a lower and an upper bound of δ₊ of two binned answers, or (0, 1) if there are too many answers."""
     others = Binomial(count.population.size - 1, count.population.rate)
-    low, high = others.deep_law().counts_within(DEPTH)
+    low, high = others.deep_prior().counts_within(DEPTH)
     first, second = (answer_table(one, low, high + 1) for one in answers)
     if first is None or second is None:
         return 0.0, 1.0
-    law = others.deep_law()
+    law = others.deep_prior()
     counts = np.arange(low, high + 2)
     positive, negative = law.pmf(counts - 1), law.pmf(counts)
     if count.is_turned:
@@ -347,7 +351,7 @@ def delta_lower_binned(move: CellMove, epsilons: list[float]) -> list[float]:
     if move.rate >= 1:
         count = OneCount.from_move(move, move.size)
         return delta_lower_one_count(count, one_count_answers(move), epsilons)
-    return _of_both(move, epsilons) or _of_one_cell(move, epsilons)
+    return _lower_bounds_of_both_cells(move, epsilons) or _lower_bounds_of_one_cell(move, epsilons)
 
 
 @lru_cache(maxsize=16)  # the lower and the upper bound use it
@@ -371,7 +375,7 @@ def _has_narrow_counts(move: CellMove) -> bool:
     return _DEVIATIONS * math.sqrt(move.size * rate) <= _WIDEST_CELL
 
 
-def _of_both(move: CellMove, epsilons: list[float]) -> list[float]:
+def _lower_bounds_of_both_cells(move: CellMove, epsilons: list[float]) -> list[float]:
     """Return the lower bounds from the answers about both cells, or an empty list if there are too many counts."""
     if not _has_narrow_counts(move):
         return []
@@ -384,7 +388,7 @@ def _of_both(move: CellMove, epsilons: list[float]) -> list[float]:
     return [two_answers_bounds((first, second), *laws, epsilon)[0] for epsilon in epsilons]
 
 
-def _of_one_cell(move: CellMove, epsilons: list[float]) -> list[float]:
+def _lower_bounds_of_one_cell(move: CellMove, epsilons: list[float]) -> list[float]:
     """Return the lower bounds from the answer about one cell alone: the larger one of both cells, for each ε."""
     found = [
         _hockey_sticks(OneCount(Binomial(move.size, cell.rate), is_second), cell.mechanism, tuple(epsilons))
@@ -407,12 +411,12 @@ class TableAnswers:
 
     def upper_bounds(self, epsilons: list[float], most_runs: int = RUNS) -> list[float]:
         """Return the upper ends of `directions` in half the time, or larger bounds from fewer runs of totals."""
-        bounds = [_upper_bounds(move, epsilons, most_runs) for move in worst_moves(self.size, self.cells)]
+        bounds = [_upper_bounds_of_move(move, epsilons, most_runs) for move in worst_moves(self.size, self.cells)]
         return [max(at_one) for at_one in zip(*bounds, strict=True)]
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """Return δ₊ and δ₋ for each ε. They are equal, as a record may move in both directions."""
-        found = [_bounds(move, epsilons) for move in worst_moves(self.size, self.cells)]
+        found = [_bounds_of_move(move, epsilons) for move in worst_moves(self.size, self.cells)]
         largest: list[Bounded] = [
             Between.of_bounds(max(low for low, _ in at_one), max(high for _, high in at_one))
             for at_one in zip(*found, strict=True)
@@ -433,9 +437,9 @@ def worst_moves(size: int, cells: Sequence[Cell]) -> Iterator[CellMove]:
             yield move.mirrored
 
 
-def _bounds(move: CellMove, epsilons: list[float]) -> list[tuple[float, float]]:
+def _bounds_of_move(move: CellMove, epsilons: list[float]) -> list[tuple[float, float]]:
     """Return bounds of δ₊ of one move, for each ε."""
-    uppers = _upper_bounds(move, epsilons)
+    uppers = _upper_bounds_of_move(move, epsilons)
     if not _is_noiseless(move):
         return list(zip(delta_lower_binned(move, epsilons), uppers, strict=True))
     lowers, counted = delta_lower_given_total(move, epsilons), noiseless_delta_bounds(move, tuple(epsilons))
@@ -445,7 +449,7 @@ def _bounds(move: CellMove, epsilons: list[float]) -> list[tuple[float, float]]:
     ]
 
 
-def _upper_bounds(move: CellMove, epsilons: list[float], most_runs: int = RUNS) -> list[float]:
+def _upper_bounds_of_move(move: CellMove, epsilons: list[float], most_runs: int = RUNS) -> list[float]:
     """Return an upper bound of δ₊ of one move, for each ε."""
     uppers = delta_upper_given_total(move, epsilons, most_runs)
     if not _is_noiseless(move):

@@ -1,6 +1,6 @@
 """Divergences of answers about random disjoint parts of the records, one question for each part.
 
-`parts_curve` returns their privacy curve. `SecretParts` computes it if the part of each record is secret, `ToldParts`
+`parts_curve` returns their privacy curve. `SecretParts` computes it if the part of each record is secret, `PublicParts`
 if it is public.
 """
 
@@ -60,7 +60,7 @@ class SampledPart:
             ValueError: If the part is too large for a table.
         """
         counted = Binomial(self.size, self.rate)
-        low, high = counted.deep_law().counts_within(DEPTH)
+        low, high = counted.deep_prior().counts_within(DEPTH)
         table = answer_table(self.mechanism, low, high)
         if table is None:
             raise ValueError(
@@ -68,7 +68,7 @@ class SampledPart:
                 f"got {self.size}: ask on smaller parts"
             )
         excess = np.arange(low, high + 1) - self.size * self.rate
-        law = counted.deep_law().pmf(np.arange(low, high + 1))
+        law = counted.deep_prior().pmf(np.arange(low, high + 1))
         joint = table.rows * law
         masses = joint.sum(axis=1)
         kept = masses > 0
@@ -82,7 +82,7 @@ class SampledPart:
     def _surprise_at(self, answers: Reals, low: int, high: int) -> Reals:
         """Return E[K | answer] − E[K] for single answers."""
         counts = np.arange(low, high + 1)
-        logs = Binomial(self.size, self.rate).deep_law().log_pmf(counts)
+        logs = Binomial(self.size, self.rate).deep_prior().log_pmf(counts)
         if isinstance(self.mechanism, SymmetricNoise):
             logs = logs + self.mechanism.errors.log_density(answers[:, None] - counts)
         weights = np.exp(logs - logs.max(axis=1, keepdims=True))
@@ -117,9 +117,9 @@ def positive_part(terms: Sequence[PosteriorShifts], constant: float) -> tuple[fl
     """
     step = _grid_step(terms)
     spread = [Gridded.from_masses(*term.spread(), step) for term in terms]
-    most = _of_sum(spread, constant, step)
+    most = _positive_part_of_sum(spread, constant, step)
     binned = [Gridded.from_masses(term.means, term.masses, step) for term in terms]
-    least = _of_sum(binned, constant, step)
+    least = _positive_part_of_sum(binned, constant, step)
     least -= math.sqrt(math.fsum(one.added for one in binned)) / 2
     scale = _LOST + _WHOLE * step * len(terms)
     lost = _LOST * math.fsum(float(np.abs(term.means).max()) for term in terms)
@@ -158,7 +158,7 @@ class Gridded:
         return cls(base, table, added)
 
 
-def _of_sum(parts: Sequence[Gridded], constant: float, step: float) -> float:
+def _positive_part_of_sum(parts: Sequence[Gridded], constant: float, step: float) -> float:
     """Return E[(constant + sum)₊] of independent parts on the grid."""
     law, base = np.ones(1), constant
     for part in parts:
@@ -209,15 +209,18 @@ def parts_curve(
         0.0375
     """
     known, asked = _atoms_and_questions(population, questions, len(mechanisms))
-    parts = tuple(_parts(mechanisms, known, asked))
-    divergences = ToldParts(parts) if adaptive else SecretParts(parts, _satisfiable_patterns(known, asked))
+    parts = tuple(_checked_parts(mechanisms, known, asked))
+    divergences = PublicParts(parts) if adaptive else SecretParts(parts, _satisfiable_patterns(known, asked))
     return PrivacyCurve(tuple(mechanisms), known, asked, MonotoneBounds(divergences))
 
 
 def _atoms_and_questions(
     population: Atoms | Binomial, questions: Iterable[Iterable[int]] | None, number: int
 ) -> tuple[Atoms, tuple[Question, ...]]:
-    """Return the atoms, and the question about each part. Raise ValueError if the population has dependent records."""
+    """Return the atoms, and the question that is asked about each part.
+
+    Raise ValueError if records depend on each other.
+    """
     if isinstance(population, Binomial):
         known = Atoms.nested(population.size, [population.rate])
         questions = known.questions * number if questions is None else questions
@@ -230,7 +233,7 @@ def _atoms_and_questions(
     return known, asked_questions(known, questions, number)
 
 
-def _parts(mechanisms: Sequence[Subsample], known: Atoms, asked: Sequence[Question]) -> Iterator[SampledPart]:
+def _checked_parts(mechanisms: Sequence[Subsample], known: Atoms, asked: Sequence[Question]) -> Iterator[SampledPart]:
     """Yield the parts. Raise ValueError if they are invalid, too large, or about a certain question."""
     for one in mechanisms:
         if not isinstance(one, Subsample):
@@ -268,7 +271,7 @@ def _satisfiable_patterns(known: Atoms, asked: Sequence[Question]) -> tuple[Patt
 
 
 @frozen(eq=False)
-class ToldParts:
+class PublicParts:
     """The divergences Σ_j λ_j·δ_j of an adversary who knows which part holds the record."""
 
     parts: tuple[SampledPart, ...]
@@ -276,14 +279,14 @@ class ToldParts:
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """Return δ₊ and δ₋ for each ε, both the larger direction: a question may be replaced by its complement."""
         sums = np.zeros((2, len(epsilons)))
-        known = {part: np.array(_of_part(part, epsilons)).T for part in set(self.parts)}
+        known = {part: np.array(_delta_bounds_of_part(part, epsilons)).T for part in set(self.parts)}
         for part in self.parts:
             sums += part.share * known[part]
         found: list[Bounded] = [Between.of_bounds(low, high) for low, high in sums.T.tolist()]
         return found, found
 
 
-def _of_part(part: SampledPart, epsilons: list[float]) -> list[tuple[float, float]]:
+def _delta_bounds_of_part(part: SampledPart, epsilons: list[float]) -> list[tuple[float, float]]:
     """Return the lower and the upper end of the larger direction of δ, for the count of a part and each ε."""
     both = OneAnswer.from_mechanism(part.mechanism, Binomial(part.size, part.rate)).directions(epsilons)
     return [(max(a.lower, b.lower), max(a.upper, b.upper)) for a, b in zip(*both, strict=True)]
@@ -304,7 +307,7 @@ class SecretParts:
         known = {part: part.surprises() for part in set(self.parts)}
         surprises = [known[part] for part in self.parts]
         moves = list(permutations(self.patterns, 2))
-        ceilings = [one.upper for one in ToldParts(self.parts).directions(epsilons)[0]]
+        ceilings = [one.upper for one in PublicParts(self.parts).directions(epsilons)[0]]
         plus, minus = list[Bounded](), list[Bounded]()
         for epsilon, ceiling in zip(epsilons, ceilings, strict=True):
             for side, chosen in ((plus, [m for m in moves if m[0] > m[1]]), (minus, [m for m in moves if m[0] < m[1]])):

@@ -69,9 +69,9 @@ class Chain:
         spread = _DEVIATIONS * self.slope * self.steps * math.sqrt(self.answers)
         nothing = Clusters.zero(shape, self.slope, self.width, spread, with_moments=with_most)
         sides = _weights_above(windows)
-        typical = self._typical(sides)
+        typical = self._typical_logs(sides)
         typical[0] = np.repeat((typical[0, ::2] + typical[0, 1::2]) / 2, 2)
-        laws = self._laws(nothing, sides, typical)
+        laws = self._laws_at_threshold(nothing, sides, typical)
         beyond = self._other_side(laws)
         return [
             self._bounds(one, *laws.at(place).expected_minimum(beyond.at(place + 1), self._threshold_probabilities))
@@ -86,7 +86,7 @@ class Chain:
     def _hidden_by_enumeration(self, one: Weighed) -> tuple[float, float]:
         """Return bounds of the hidden part of one window from all sequences of numbers of answers."""
         nothing, sides = Paths.zero(self.answers + 1, self.slope), _weights_above([one])
-        above, below = (self._laws(nothing, side[:, None], np.zeros((len(side), 1))) for side in sides.T)
+        above, below = (self._laws_at_threshold(nothing, side[:, None], np.zeros((len(side), 1))) for side in sides.T)
         return self._bounds(one, *above.expected_minimum(self._other_side(below), self._threshold_probabilities))
 
     def _other_side(self, laws: Law) -> Law:
@@ -102,7 +102,7 @@ class Chain:
         rounding = _UNIT * (self.answers + _PER_PLACE) * places
         return one.scale * least * (1 - rounding), one.scale * most * (1 + rounding)
 
-    def _laws(self, nothing: Law, sides: Reals, typical: Reals) -> Law:
+    def _laws_at_threshold(self, nothing: Law, sides: Reals, typical: Reals) -> Law:
         """Return the distributions of X_0 for some sides, given each number of answers beyond the threshold.
 
         Shapes: sides (records, sides); typical (records, sides), the logarithms of typical values of X.
@@ -126,7 +126,7 @@ class Chain:
         growth = math.tanh(self.slope / 2) if self.is_centred else math.sinh(self.slope / 2)
         return self.answers * (np.log1p(places * growth) - places * self.slope / 2)
 
-    def _typical(self, sides: Reals) -> Reals:
+    def _typical_logs(self, sides: Reals) -> Reals:
         """Return the logarithm of X from each record on, with the mean number of answers beyond each record."""
         rise = self.slope * self.steps
         beyond = self.answers * self._beyond * np.exp(-rise * np.arange(len(sides) + 1))
@@ -249,7 +249,7 @@ class GeometricAnswers:
         return [one for one in known.values() if one is not None]
 
     def _delta_if_simple(self, one: Weighed) -> Bounded | None:
-        """Return δ₊ if the window is one-sided or noise hides next to nothing; else None, except for `_by_twos`."""
+        """Return δ₊ of a window on one side only, or with hardly any hidden part; else by `_delta_by_count_pairs`."""
         if not one.is_hidden:
             return one.known
         if one.known.upper < _ROUNDING:  # noise can only lower it
@@ -257,9 +257,9 @@ class GeometricAnswers:
         hidden = one.hidden_at_most(self._closeness)
         if hidden <= _NOTHING * one.known.upper:
             return Between.of_bounds(one.lower_delta(hidden, self._closeness), one.upper_delta(0.0), _SHARE)
-        return self._by_twos(one) if self.answers > _FEW else None
+        return self._delta_by_count_pairs(one) if self.answers > _FEW else None
 
-    def _by_twos(self, one: Weighed) -> Bounded | None:
+    def _delta_by_count_pairs(self, one: Weighed) -> Bounded | None:
         """Return δ₊ if many answers leave only one pair of counts undistinguished; else None."""
         steps = 1 if self.is_discrete else _STEPS_OF_TWOS
         places = steps * (one.above.size + one.below.size)

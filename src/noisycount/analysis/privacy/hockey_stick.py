@@ -12,7 +12,7 @@ import numpy as np
 
 from noisycount.analysis.privacy.answer_sums import LARGEST_EPSILON, Mesh, SumsBelowLargestLoss, Terms
 from noisycount.analysis.privacy.bounds import NOTHING, Certified
-from noisycount.analysis.privacy.many_epsilons import certified_rows
+from noisycount.analysis.privacy.many_epsilons import certified_deltas
 from noisycount.analysis.privacy.pairs import Excess, Pair
 from noisycount.analysis.privacy.threshold import Search, SignChange, ThresholdForecast, first_whole, root
 from noisycount.frozen import frozen
@@ -66,7 +66,7 @@ class NoisyPair:
         """
         forecast = ThresholdForecast(self.errors, self.pair.base.deviation)
         common, forecast = self._common_mesh(asked, forecast)
-        at_once = self._at_once(asked, forecast, common) if len(asked) >= _MANY and common is not None else {}
+        at_once = self._deltas_at_once(asked, forecast, common) if len(asked) >= _MANY and common is not None else {}
         values: list[Certified] = []
         for one in asked:
             if one[0] in at_once:
@@ -75,10 +75,12 @@ class NoisyPair:
             threshold = self._threshold(one, forecast.expected(*one), common)
             values.append(self._with_error_bound(*one, None if threshold is None else self._supremum(threshold)))
             if threshold is not None:
-                forecast = forecast.after(*one, threshold.passage)
+                forecast = forecast.with_threshold(*one, threshold.passage)
         return values
 
-    def _at_once(self, asked: list[EpsilonExcess], forecast: ThresholdForecast, common: Mesh) -> dict[float, Certified]:
+    def _deltas_at_once(
+        self, asked: list[EpsilonExcess], forecast: ThresholdForecast, common: Mesh
+    ) -> dict[float, Certified]:
         """Return δ at those of many ε that need no formula of their own, from the thresholds at a few ε."""
         is_shift = self.pair.is_shift
         ordinary = [
@@ -93,14 +95,14 @@ class NoisyPair:
             epsilon, excess = ordinary[place]
             threshold = self._threshold((epsilon, excess), forecast.expected(epsilon, excess), common)
             if threshold is not None and math.isfinite(threshold.passage.place):
-                forecast = forecast.after(epsilon, excess, threshold.passage)
+                forecast = forecast.with_threshold(epsilon, excess, threshold.passage)
                 answer, terms = threshold.passage.place, threshold.terms
                 slope = (terms.log_odds(answer + _SLOPE_STEP) - terms.log_odds(answer)) / _SLOPE_STEP
                 known.append((epsilon, answer - excess.threshold, slope))
         if len(known) < _SAMPLES // 2:
             return {}
         slack = 0.0 if is_shift or self.errors.steepest is None else _ROUNDED
-        found = certified_rows(common, ordinary, known, self._margin, slack)
+        found = certified_deltas(common, ordinary, known, self._margin, slack)
         return {epsilon: one for (epsilon, _), one in zip(ordinary, found, strict=True) if one is not None}
 
     def _common_mesh(
@@ -126,7 +128,7 @@ class NoisyPair:
         ):  # nan or infinite if a threshold is beyond all answers
             return None, forecast
         mesh = self._make_mesh((math.floor(low), math.ceil(high)), self._highest_offset(high, asked[-1][1]))
-        return mesh, forecast.after(*asked[0], first.passage)
+        return mesh, forecast.with_threshold(*asked[0], first.passage)
 
     def _threshold(
         self, asked: EpsilonExcess, expected: tuple[float, float, float], common: Mesh | None
@@ -176,7 +178,7 @@ class NoisyPair:
         if self.errors.is_discrete:
             return first_whole(terms.log_odds, search)
         if self.errors.is_geometric and terms.is_summed_plainly:
-            place, slope = terms.place_between_counts(search.guess)
+            place, slope = terms.root_between_counts(search.guess)
             if abs(place - search.guess) <= search.margin:
                 search = self._make_search(place, search.step, slope, search.margin)
         return root(terms.log_odds, search)
@@ -202,9 +204,9 @@ class NoisyPair:
         if is_discrete and passage.log_odds < -_UNDECIDED and not terms.slack:
             return 0.0
         if is_discrete or self._is_flattening(terms.epsilon):
-            low = self._surely_below(terms, passage.answer - 1)
-            return terms.missed(low, -_ROUNDED, passage.next)
-        return terms.missed(passage.answer, passage.log_odds, passage.next, gains, _ROUGH * found)
+            low = self._answer_surely_below(terms, passage.answer - 1)
+            return terms.missed_gain(low, -_ROUNDED, passage.next)
+        return terms.missed_gain(passage.answer, passage.log_odds, passage.next, gains, _ROUGH * found)
 
     def _is_flattening(self, epsilon: float) -> bool:
         """Return True if the log-odds may come close to their largest value long before they reach it."""
@@ -213,21 +215,21 @@ class NoisyPair:
             return False
         return not self.pair.is_shift or epsilon > _FLATTENING * steepest
 
-    def _surely_below(self, terms: Terms, answer: float) -> float:
+    def _answer_surely_below(self, terms: Terms, answer: float) -> float:
         """Return an answer, at or below the given one, with negative log-odds despite rounding."""
         step = 1.0
         while answer > self._lowest_answer and terms.log_odds(answer) >= -_ROUNDED:
             answer, step = answer - step, 2 * step
         return answer
 
-    def _without_tie(self, found: Certified, threshold: Threshold) -> Certified:
+    def _without_tied_answer(self, found: Certified, threshold: Threshold) -> Certified:
         """Return δ without an answer whose ratio is e^ε up to rounding, as this answer adds nothing but rounding."""
         rest = threshold.terms.beyond(threshold.passage.answer + 1)
         if rest.error > found.error / 2:
             return found
         return Certified(rest.value, found.error + abs(found.value - rest.value))
 
-    def _below_lowest(self, terms: Terms) -> Certified:
+    def _delta_below_lowest(self, terms: Terms) -> Certified:
         """Return δ if every answer is at least as likely for a positive record: 0, up to rounding.
 
         As P₊ − e^ε·P₋ is at most 0 in total, its positive part is at most its negative part. The negative part arises
@@ -237,13 +239,13 @@ class NoisyPair:
         losses = float(terms.points.weights @ np.maximum(-values, 0.0))
         return Certified.probability(0.0, _UNDECIDED * losses)
 
-    def _beyond_limit(self, terms: Terms) -> Certified:
+    def _delta_beyond_highest(self, terms: Terms) -> Certified:
         """Return δ if no answer has a ratio of e^ε: 0, up to the errors of the ratios."""
         if terms.below is not None and self._largest_possible_delta(terms) == 0:
             return NOTHING
         missed = 0.0
-        if self._is_flattening(terms.epsilon) and terms.log_odds(self._limit) >= -_UNDECIDED:
-            missed = terms.missed(self._surely_below(terms, self._limit), -_ROUNDED, math.inf)
+        if self._is_flattening(terms.epsilon) and terms.log_odds(self._highest_answer) >= -_UNDECIDED:
+            missed = terms.missed_gain(self._answer_surely_below(terms, self._highest_answer), -_ROUNDED, math.inf)
         return Certified.probability(0.0, max(missed, self._largest_possible_delta(terms)))
 
     def _largest_possible_delta(self, terms: Terms) -> float:
@@ -267,7 +269,7 @@ class NoisyPair:
         return max(_NEARBY, self.errors.spread)
 
     @cached_property
-    def _limit(self) -> float:
+    def _highest_answer(self) -> float:
         """Answer above which the log-odds are constant, or above which answers have a probability below 1e-300."""
         last = self.pair.base.support[1]
         return last if self.errors.is_geometric else last + self._reach
@@ -295,7 +297,7 @@ class NoisyPair:
 
     def _make_search(self, guess: float, step: float, slope: float = math.nan, margin: float = math.inf) -> Search:
         """Return a search between the answers beyond which the log-odds are constant."""
-        return Search(guess, step, self._limit, margin, self._lowest_answer, slope)
+        return Search(guess, step, self._highest_answer, margin, self._lowest_answer, slope)
 
     def _supremum(self, threshold: Threshold) -> Certified:
         """Return δ at a threshold: the supremum, with an error that covers an inexact threshold.
@@ -306,7 +308,7 @@ class NoisyPair:
         passage, terms = threshold.passage, threshold.terms
         if math.isinf(passage.answer):
             is_below = passage.answer < 0
-            return (self._below_lowest if is_below else self._beyond_limit)(terms)
+            return (self._delta_below_lowest if is_below else self._delta_beyond_highest)(terms)
         found, gains = terms.beyond_with_gains(passage.answer)
         missed = self._missed_gain(threshold, found.value, gains)
         if found.error > _TELLING * found.value:
@@ -318,7 +320,7 @@ class NoisyPair:
             most = self._largest_possible_delta(terms) - found.value
             found = Certified(found.value, max(found.error, most))
         if self.errors.is_discrete and abs(passage.at_next) < _UNDECIDED:
-            found = self._without_tie(found, threshold)
+            found = self._without_tied_answer(found, threshold)
         rest = self._complement_of_delta(threshold) if found.value > _LIKELY and not self.errors.rounding else None
         return Certified.more_precise(found.value, found.error, rest)
 

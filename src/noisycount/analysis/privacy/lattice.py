@@ -41,8 +41,8 @@ class Kernel:
 
     reach: int  # largest distance of the noise from 0, in records
     steps: int  # number of steps for each record
-    seen: Reals  # probabilities of the rounded noise, shape (2·reach·steps + 1,)
-    told: Reals  # probabilities of D, same shape
+    rounded: Reals  # probabilities of the rounded noise, shape (2·reach·steps + 1,)
+    split: Reals  # probabilities of D, same shape
     error: float  # largest error of D + R as a replacement of the noise, relative to its density
     share: float  # variance that rounding adds, as a share of that plus the variance of R
 
@@ -51,7 +51,7 @@ class Kernel:
         width = 2 * self.reach + 1
         for start in range(self.steps):
             pair = np.zeros((2, width))
-            for row, law in zip(pair, (self.seen, self.told), strict=True):
+            for row, law in zip(pair, (self.rounded, self.split), strict=True):
                 part = law[start :: self.steps]
                 row[: part.size] = part
             yield pair[0], pair[1]
@@ -71,15 +71,15 @@ def noise_on_grid(mechanism: Exact | SymmetricNoise, steps: int) -> Kernel:
         law = np.exp(mechanism.errors.log_heights(np.arange(-reach, reach + 1.0)))
         return Kernel(reach, 1, law, law, 0.0, _HALF_WAY)
     grid = np.arange(-reach * steps, reach * steps + 1.0) / steps
-    seen = mechanism.errors.between(grid - 0.5 / steps, np.full(grid.size, 1 / steps))
-    parts = [_split_noise(one, grid, steps) for one in _parts(mechanism)]
-    told = reduce(lambda one, other: np.convolve(one, other, "same"), [law for law, _, _ in parts])
+    rounded = mechanism.errors.between(grid - 0.5 / steps, np.full(grid.size, 1 / steps))
+    parts = [_split_noise(one, grid, steps) for one in _summands(mechanism)]
+    split = reduce(lambda one, other: np.convolve(one, other, "same"), [law for law, _, _ in parts])
     hidden = sum(variance for _, _, variance in parts)
     error = sum(error for _, error, _ in parts)
-    return Kernel(reach, steps, seen, told, error, 1 / (1 + 12 * hidden))
+    return Kernel(reach, steps, rounded, split, error, 1 / (1 + 12 * hidden))
 
 
-def _parts(noise: SymmetricNoise) -> Sequence[SymmetricNoise]:
+def _summands(noise: SymmetricNoise) -> Sequence[SymmetricNoise]:
     """Return the summands of a sum of noises, or the noise itself."""
     return noise.noises if isinstance(noise, NoiseSum) else [noise]
 
@@ -92,7 +92,7 @@ def _reach(noise: SymmetricNoise) -> int:
 def _split_noise(noise: SymmetricNoise, grid: Reals, steps: int) -> tuple[Reals, float, float]:
     """Return the probabilities of D on the grid, the relative error, and the variance of R in steps²."""
     if isinstance(noise, Laplace):
-        return _geometric(noise.scale * steps, grid * steps)
+        return _split_laplace(noise.scale * steps, grid * steps)
     if isinstance(noise, Gaussian):
         return _split_gaussian(noise.scale * steps, grid * steps)
     raise ValueError(
@@ -100,7 +100,7 @@ def _split_noise(noise: SymmetricNoise, grid: Reals, steps: int) -> tuple[Reals,
     )
 
 
-def _geometric(scale: float, grid: Reals) -> tuple[Reals, float, float]:
+def _split_laplace(scale: float, grid: Reals) -> tuple[Reals, float, float]:
     """Split Laplace noise into independent discrete Laplace noise D and a remainder R, without error.
 
     Laplace noise is the difference of two exponential variables. The integer part and the remainder of an exponential
@@ -157,11 +157,11 @@ class Lattice:
         integers. They follow each other along the first count; the last row of one slab is the first row of the next.
         """
         for offsets in product(*(kernel.offsets() for kernel in self.kernels)):
-            seen, told = zip(*offsets, strict=True)
-            if all(np.array_equal(one, other) for one, other in zip(seen, told, strict=True)):
-                yield from ((slab, slab) for slab in self._slabs(seen))
+            rounded, split = zip(*offsets, strict=True)
+            if all(np.array_equal(one, other) for one, other in zip(rounded, split, strict=True)):
+                yield from ((slab, slab) for slab in self._slabs_with_noises(rounded))
             else:
-                yield from zip(self._slabs(seen), self._slabs(told), strict=True)
+                yield from zip(self._slabs_with_noises(rounded), self._slabs_with_noises(split), strict=True)
 
     @property
     def shortest(self) -> "Lattice":
@@ -210,7 +210,7 @@ class Lattice:
         length = math.sqrt(2 * float(np.sum(np.abs(self._transform_of_counts) ** 2)))
         return outside + _UNIT * roundings * length + _FAINT * math.sqrt(self.places)
 
-    def _slabs(self, noises: Sequence[Reals]) -> Iterator[Reals]:
+    def _slabs_with_noises(self, noises: Sequence[Reals]) -> Iterator[Reals]:
         """Yield slabs of the distribution of the counts with these noises, whose arrays begin at −reach."""
         transform = self._transform_of_counts
         for axis, noise in enumerate(noises):
@@ -271,7 +271,7 @@ class Lattice:
         for axis, size in enumerate(self.shape):
             half = np.arange(size // 2 + 1)
             turn = np.exp(2j * np.pi * half / size)
-            faint = [p + q - np.abs(p + q * turn) for p, q in self._pairs(axis)]
+            faint = [p + q - np.abs(p + q * turn) for p, q in self._rate_pairs(axis)]
             sizes = np.ones(half.size) - sum(faint)
             bright = np.flatnonzero(np.maximum(sizes, 0.0) ** self.records > _FAINT)
             last = int(bright[-1])
@@ -284,7 +284,7 @@ class Lattice:
             )
         return kept
 
-    def _pairs(self, axis: int) -> Iterator[tuple[float, float]]:
+    def _rate_pairs(self, axis: int) -> Iterator[tuple[float, float]]:
         """Yield the rates of each two patterns that differ in the count of this axis only."""
         for pattern, rate in self.rates.items():
             other = (*pattern[:axis], 1, *pattern[axis + 1 :])
@@ -333,11 +333,11 @@ class CommonLattice(Lattice):
         places = self.places * math.prod(kernel.steps for kernel in self.kernels)
         length = float(np.linalg.norm(self._counts))
         for kernel in self.kernels:
-            length *= max(float(np.linalg.norm(law)) for law in (kernel.seen, kernel.told))
+            length *= max(float(np.linalg.norm(law)) for law in (kernel.rounded, kernel.split))
         roundings = _PER_LEVEL * math.log2(self.shape[0])
         return outside + _PMF_ROUNDING + _UNIT * roundings * length * math.sqrt(places)
 
-    def _slabs(self, noises: Sequence[Reals]) -> Iterator[Reals]:
+    def _slabs_with_noises(self, noises: Sequence[Reals]) -> Iterator[Reals]:
         """Yield the distribution of the first answer at some differences, shape (answers, differences)."""
         size = self.shape[0]
         counts = np.fft.rfft(self._counts, size)

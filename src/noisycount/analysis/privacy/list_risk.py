@@ -51,7 +51,7 @@ class Groups:
         """Return a lower bound of the number of records unknown to the adversary, and the probability that it fails."""
         if self.given == 0:
             return self.size, 0.0
-        known = Binomial(self.size - 1, self.given).deep_law()
+        known = Binomial(self.size - 1, self.given).deep_prior()
         most = min(float(known.support[1]), math.ceil(known.reach(_DEPTH)[1]))
         chance = 0.0 if most == known.support[1] else math.exp(known.log_tail_bound(most + 1))
         return self.size - int(most), min(1.0, chance)

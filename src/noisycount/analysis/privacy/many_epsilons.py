@@ -1,7 +1,7 @@
 """Hockey-stick divergence δ at many ε at once: arrays with one row for each ε take the place of a search for each one.
 
-`certified_rows` computes the ordinary ε. It leaves those that need another formula of `answer_sums` to `hockey_stick`:
-next to the largest loss, with masses that underflow, or where a sum cancels.
+`certified_deltas` computes δ at the ordinary ε. Other ε are left to `hockey_stick`, with other formulas of
+`answer_sums`: those next to the largest loss, those with masses that underflow, and those where a sum cancels.
 """
 
 import math
@@ -248,10 +248,10 @@ def _linear_sums(mesh: Mesh, excesses: Sequence[LinearExcess], stops: Places) ->
     return np.where(is_end, 0.0, np.where(beyond >= 0, sums, np.nan)).astype(np.float64)
 
 
-def certified_rows(
+def certified_deltas(
     mesh: Mesh,
     asked: Sequence[tuple[float, Excess]],
-    known: Sequence[tuple[float, float, float]],
+    known_thresholds: Sequence[tuple[float, float, float]],
     margin: float,
     slack: float,
 ) -> list[Certified | None]:
@@ -260,15 +260,15 @@ def certified_rows(
     Args:
         mesh: Points for the sums at all ε.
         asked: Each ε with its excess w.
-        known: Some ε in ascending order, each with the threshold of the answer relative to that of w, and with the
-            slope of the log-odds there, per record.
+        known_thresholds: Some ε in ascending order, each with the threshold of the answer relative to that of w, and
+            the slope of the log-odds there, per record.
         margin: Largest distance of a threshold from its guess at which the sums are exact, in records.
         slack: Error of log-odds by rounding, if they may hardly rise at a threshold; otherwise 0.
     """
     results: list[Certified | None] = []
     errors = mesh.errors
     table = errors if errors.has_formula else errors.tabulated(errors.reach(_TABLE_DEPTH) + margin)
-    places, distances, slopes = np.array(known).T
+    places, distances, slopes = np.array(known_thresholds).T
     length = _ROWS if mesh.points.offsets.size > _ROWS else len(asked)
     for first, stop in pairwise([*range(0, len(asked), length), len(asked)]):
         epsilons = np.array([epsilon for epsilon, _ in asked[first:stop]])

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.analysis.privacy.pairs import LinearPair, Pair, TablePair
-from noisycount.analysis.privacy.sampled_laws import farthest_sample, sampled_laws
+from noisycount.analysis.privacy.sampled_laws import largest_sample_distance, sampled_laws
 from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution, MeshPoints, TableLaw
 from noisycount.model.laws.gamma import DIGITS, Reals
@@ -41,11 +41,11 @@ _ROUNDING_OF_DIFFERENCES = 2e-13  # relative error of a sum of |P₊ − P₋|: 
 
 def shifted_pair(others: CountDistribution) -> tuple[TablePair, int]:
     """Return the distributions of the count with one more record, and the count at offset 0."""
-    first, logs = _table(others)
+    first, logs = _log_table(others)
     logs = logs - logs.max()
     logs = logs - math.log(float(np.exp(logs).sum()))
     more, same = _moved_log_probabilities(logs)
-    return _drawn_or_not(first, (more, same, same), Fraction(1), others.rounding), others.mode
+    return _pair_drawn_or_not(first, (more, same, same), Fraction(1), others.rounding), others.mode
 
 
 def sampled_shift_pair(population: Binomial, share: Fraction) -> tuple[TablePair, int]:
@@ -56,17 +56,17 @@ def sampled_shift_pair(population: Binomial, share: Fraction) -> tuple[TablePair
     P₊[S = s] = (λ + (1 − λ)·p)·B(s − 1) + (1 − λ)·(1 − p)·B(s), and P₋ likewise.
     """
     others, rate = population.law(), population.rate
-    first, logs = _table(others)
+    first, logs = _log_table(others)
     more, same = _moved_log_probabilities(logs)
     with np.errstate(divide="ignore"):
         another = np.logaddexp(more + np.log(rate), same + math.log1p(-rate))
-    pair = _drawn_or_not(first, (more, same, another), share, others.rounding)
+    pair = _pair_drawn_or_not(first, (more, same, another), share, others.rounding)
     if logs.size == population.size + 1:  # the table omits no count
-        pair = replace(pair, exact=lambda: _exact(population, share))
+        pair = replace(pair, exact=lambda: _exact_probabilities(population, share))
     return pair, others.mode
 
 
-def _exact(population: Binomial, share: Fraction) -> tuple[Reals, Reals]:
+def _exact_probabilities(population: Binomial, share: Fraction) -> tuple[Reals, Reals]:
     """Return P₊ and P₋ of `sampled_shift_pair`, each probability within 7 roundings."""
     law, rate = _probabilities(population), population.rate
     more, same = np.append(0.0, law), np.append(law, 0.0)
@@ -85,7 +85,7 @@ def _probabilities(population: Binomial) -> Reals:
     return np.array([float(DIGITS.divide(weight, total)) for weight in weights])
 
 
-def _table(law: CountDistribution) -> tuple[float, Reals]:
+def _log_table(law: CountDistribution) -> tuple[float, Reals]:
     """Return the first offset from the mode, and the log-probabilities from that offset on."""
     low, high = law.reach(_DEEPEST)
     return float(low - law.mode), law.log_pmf(np.arange(low, high + 1))
@@ -97,7 +97,7 @@ def _moved_log_probabilities(logs: Reals) -> tuple[Reals, Reals]:
     return np.concatenate([nothing, logs]), np.concatenate([logs, nothing])
 
 
-def _drawn_or_not(first: float, laws: tuple[Reals, Reals, Reals], share: Fraction, rounding: float) -> TablePair:
+def _pair_drawn_or_not(first: float, laws: tuple[Reals, Reals, Reals], share: Fraction, rounding: float) -> TablePair:
     """Return the pair of a sample that contains one record with probability λ = m/n.
 
     P₊ − P₋ = λ·(P[positive and drawn] − P[negative and drawn]): samples without the record cancel.
@@ -137,11 +137,11 @@ class Sampling:
     @property
     def drawn_pair(self) -> TablePair:
         """Distributions of the number of positive records in the sample."""
-        return self._of_independent() if self.pair.is_shift else self._of_dependent()
+        return self._pair_of_independent() if self.pair.is_shift else self._pair_of_dependent()
 
-    def _of_independent(self) -> TablePair:
+    def _pair_of_independent(self) -> TablePair:
         """Return the pair if the other records are independent of the record, which is either drawn or not."""
-        points = self._points()
+        points = self._count_points()
         law = (points.weights * self.pair.ratio_minus(points.offsets))[None]
         drawn, without = (
             self._mixture(points, law, self.size - 1, taken)[0] for taken in (self.sample_size - 1, self.sample_size)
@@ -153,11 +153,11 @@ class Sampling:
         part = slice(held[0], held[-1] + 1)
         laws = more[part], same[part], rest[part]
         share = Fraction(self.sample_size, self.size)
-        return _drawn_or_not(self._offset(int(held[0])), laws, share, self._rounding)
+        return _pair_drawn_or_not(self._offset(int(held[0])), laws, share, self._rounding)
 
-    def _of_dependent(self) -> TablePair:
+    def _pair_of_dependent(self) -> TablePair:
         """Return the pair from sums over all counts of P₊, P₋, and the positive and negative parts of P₊ − P₋."""
-        points = self._points()
+        points = self._count_points()
         differences = self.pair.difference(points.offsets)
         ratios = [self.pair.ratio_plus(points.offsets), self.pair.ratio_minus(points.offsets)]
         rows = points.weights * np.stack([*ratios, np.maximum(differences, 0.0), np.maximum(-differences, 0.0)])
@@ -190,7 +190,7 @@ class Sampling:
         spread = self._share * (1 - self._share) * positives * (1 - positives / self.size)
         return math.sqrt(spread)
 
-    def _points(self) -> MeshPoints:
+    def _count_points(self) -> MeshPoints:
         """Return quadrature points over the offsets of the count, with their weights."""
         low, high = self.pair.base.reach(_DEEPEST)
         coarsest = _RESOLVED * max(self._deviation, 1.0) / self._share
@@ -210,7 +210,7 @@ class Sampling:
 
 def _mixture(counts: Reals, weights: Reals, size: int, sample_size: int) -> Reals:
     """Return Σ_k weight·P[S = s | K = k] for s = 0..m at a few real counts k, shape (rows, m + 1)."""
-    reach = farthest_sample(counts, size, sample_size)
+    reach = largest_sample_distance(counts, size, sample_size)
     laws = np.zeros((weights.shape[0], sample_size + 1))
     step = max(1, _CHUNK // (2 * reach + 1))
     for start in range(0, counts.size, step):
@@ -241,10 +241,10 @@ def _hypergeometric_rows(counts: Reals, size: int, sample_size: int, reach: int)
     falling = np.maximum(size - column - sample_size + drawn + 1, 0.0) * (drawn + 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         steps = np.log(rising / falling)
-    return firsts.astype(np.int64), _laws(steps, (means - firsts).astype(np.int64))
+    return firsts.astype(np.int64), _laws_from_steps(steps, (means - firsts).astype(np.int64))
 
 
-def _laws(steps: Reals, centres: NDArray[np.int64]) -> Reals:
+def _laws_from_steps(steps: Reals, centres: NDArray[np.int64]) -> Reals:
     """Return the distributions whose log-probabilities have these steps, summed outward from a likely value of each."""
     ahead = np.arange(steps.shape[1]) >= centres[:, None]
     logs = np.zeros((steps.shape[0], steps.shape[1] + 1))
@@ -264,7 +264,7 @@ def independent_pair(neighbours: IndependentNeighbours, size: int, sample_size: 
 
     P₊ is the distribution of the others' count plus one, P₋ that of the others' count.
     """
-    law = neighbours.others.deep_law()
+    law = neighbours.others.deep_prior()
     if law.variance == 0:
         count = law.mode + neighbours.positives
         return known_count_pair() if sample_size is None else _known_sample_pair(size, count, sample_size)

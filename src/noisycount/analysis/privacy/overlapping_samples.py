@@ -77,7 +77,7 @@ class HeldSamples:
         The curve is None if an answer of the set has no noise, as it then reveals the record. The empty set is left
         out.
         """
-        kinds = Counter(map(_kind, self.samples))
+        kinds = Counter(map(_size_and_noise, self.samples))
         ways = math.prod(number + 1 for number in kinds.values())
         if ways > _MOST_SETS:
             raise ValueError(
@@ -91,7 +91,7 @@ class HeldSamples:
         ]
 
 
-def _kind(sample: Subsample) -> tuple[int, SymmetricNoise | None]:
+def _size_and_noise(sample: Subsample) -> tuple[int, SymmetricNoise | None]:
     """Return the size of a sample and its noise, or None if it has no noise."""
     return sample.sample_size, sample.noise if isinstance(sample.noise, SymmetricNoise) else None
 
@@ -161,7 +161,7 @@ def samples_curve(
             f"mechanisms must be Subsample, one at least, got {list(mechanisms)!r}: samples of all records"
         )
     if isinstance(population, Atoms):
-        return _of_atoms(samples, population, questions)
+        return _curve_of_atoms(samples, population, questions)
     if questions is not None:
         raise ValueError("questions must be left out, as a Binomial has one: give Atoms for more")
     for one in samples:
@@ -169,7 +169,7 @@ def samples_curve(
     return PrivacyCurve(samples, population, None, MonotoneBounds(SamplesOfOneProperty(samples, population)))
 
 
-def _of_atoms(
+def _curve_of_atoms(
     samples: tuple[Subsample, ...], population: Atoms, questions: Iterable[Iterable[int]] | None
 ) -> PrivacyCurve:
     """Return the privacy curve if each sample has a question of its own."""
@@ -200,14 +200,14 @@ class SamplesOfOneProperty:
             return [Between.of_bounds(one.lower, one.upper) for one in alone]
         drawn = sum(one.sample_size for one in self.samples)
         (pair,) = neighbour_pairs(Subsample(min(drawn, population.size)), population)
-        lowers, uppers = _of_two(self.samples, population, epsilons), hockey_sticks(pair, None, epsilons)
+        lowers, uppers = _lower_bounds_of_two(self.samples, population, epsilons), hockey_sticks(pair, None, epsilons)
         return [Between.of_bounds(low, one.upper) for low, one in zip(lowers, uppers, strict=True)]
 
 
-def _of_two(samples: Sequence[Subsample], population: Binomial, epsilons: list[float]) -> list[float]:
+def _lower_bounds_of_two(samples: Sequence[Subsample], population: Binomial, epsilons: list[float]) -> list[float]:
     """Return lower bounds of δ₊ from the two largest samples with distributions that are small enough for tables."""
     others = Binomial(population.size - 1, population.rate)
-    low, high = others.deep_law().counts_within(DEPTH)
+    low, high = others.deep_prior().counts_within(DEPTH)
     short = [one for one in samples if one.sample_size <= _LARGEST]
     if high - low > _WIDEST or not short:
         return [0.0] * len(epsilons)
@@ -217,7 +217,7 @@ def _of_two(samples: Sequence[Subsample], population: Binomial, epsilons: list[f
     first, second = known[largest[0]], known[largest[-1]]
     if len(largest) == 1:
         second = AnswerTable(np.ones((1, len(counts))), 0.0)
-    law = others.deep_law()
+    law = others.deep_prior()
     laws = law.pmf(counts - 1), law.pmf(counts)
     return [two_answers_bounds((first, second), *laws, epsilon)[0] for epsilon in epsilons]
 

@@ -59,9 +59,9 @@ class LinearPair:
         If k* lies too close to an integer for these digits, their number is doubled. At ε = 0 the root is the mean.
         """
         if epsilon == 0:
-            return self._even
+            return self._excess_at_zero
         digits, (per_plus, per_minus) = self._digits, self._slopes
-        top, top_part, whole = self._places
+        top, top_part, whole = self._top_and_ratio
         slope = digits.fma(_exponential(epsilon, digits.prec), per_minus, per_plus)
         below_top = digits.divide(whole, slope)
         root = digits.subtract(top_part, below_top)
@@ -78,7 +78,7 @@ class LinearPair:
         )
 
     @cached_property
-    def _even(self) -> "LinearExcess":
+    def _excess_at_zero(self) -> "LinearExcess":
         """Excess at ε = 0 in exact arithmetic, as P₊ − P₋ does not depend on an exponential."""
         slope = 1 / self.length_plus + 1 / self.length_minus
         above = math.ceil(self.mean)
@@ -121,7 +121,7 @@ class LinearPair:
         return self._decimal(1 / self.length_plus), self._decimal(1 / self.length_minus)
 
     @cached_property
-    def _places(self) -> tuple[Decimal, Decimal, Decimal]:
+    def _top_and_ratio(self) -> tuple[Decimal, Decimal, Decimal]:
         """Floor of top = mean + length_minus, the fractional part of top, and length_minus/length_plus + 1."""
         top = self.mean + self.length_minus
         floor = math.floor(top)
@@ -342,12 +342,12 @@ class TablePair:
         return plus, minus
 
     @cached_property
-    def _halves(self) -> Reals:
+    def _half_ratios(self) -> Reals:
         """Values of 2/(1 + e^−|r|) for r = ln(P₊/P₋)."""
         return 2 / (1 + np.exp(-np.abs(self._ratios)))
 
     @cached_property
-    def _even(self) -> int:
+    def _excess_at_zero(self) -> int:
         """Index of the first value at which P₊ >= P₋."""
         return int(self._ratios.searchsorted(0.0))
 
@@ -357,12 +357,12 @@ class TablePair:
         There w = (P₊ − P₋)/Q − (e^ε − 1)·P₋/Q. If w is not negative, the second term is at most 2·tanh(ε/2), and
         rounding of both terms is bounded by twice that.
         """
-        ratios, even = self._ratios, self._even
+        ratios, even = self._ratios, self._excess_at_zero
         grown = math.exp(min(epsilon, _LARGEST_EPSILON))
         values = np.empty_like(ratios)
         values[even:] = -np.expm1(np.minimum(epsilon - ratios[even:], _LARGEST_EXPONENT))
         values[:even] = grown * np.expm1(np.maximum(ratios[:even] - epsilon, -_LARGEST_EXPONENT))
-        values *= self._halves
+        values *= self._half_ratios
         return TableExcess(
             self.first,
             int(ratios.searchsorted(epsilon)),

@@ -47,12 +47,12 @@ def _check_arguments(
                 "population must be Atoms for a list of questions, whose counts depend on each "
                 f"other by the rates of the atoms, got {population!r}: give Atoms(size, rates)"
             )
-        return _mechanisms(mechanism if isinstance(mechanism, Sequence) else [mechanism]), None
+        return _combinable_mechanisms(mechanism if isinstance(mechanism, Sequence) else [mechanism]), None
     if isinstance(mechanism, Sequence):
         asked = asked_questions(population, questions, len(mechanism))
-        return _mechanisms(mechanism), asked
+        return _combinable_mechanisms(mechanism), asked
     asked = asked_questions(population, questions, None)
-    return _mechanisms([mechanism] * len(asked)), asked
+    return _combinable_mechanisms([mechanism] * len(asked)), asked
 
 
 def _several_answers(
@@ -86,7 +86,7 @@ def _as_one_question(population: Population | None) -> Atoms | None:
     return None
 
 
-def _mechanisms(mechanisms: Sequence[Mechanism]) -> tuple[Answering, ...]:
+def _combinable_mechanisms(mechanisms: Sequence[Mechanism]) -> tuple[Answering, ...]:
     """Return the mechanisms of a list after a check that each one can be in a list."""
     if not mechanisms:
         raise ValueError("mechanism must be one at least, got an empty list")
@@ -268,7 +268,7 @@ class PrivacyCurve(Charted):
         """
         plus, minus = self._directions(bounds.checked_epsilons(epsilon))
         values = [(a.value, b.value) for a, b in zip(plus, minus, strict=True)]
-        return _both_shaped(values, epsilon)
+        return _reshaped_pairs(values, epsilon)
 
     @overload
     def bracket(self, epsilon: float) -> tuple[float, float]: ...
@@ -289,7 +289,7 @@ class PrivacyCurve(Charted):
             >>> 0 < upper - lower < 1e-9 * upper
             True
         """
-        return _both_shaped(self._bounds(bounds.checked_epsilons(epsilon)), epsilon)
+        return _reshaped_pairs(self._bounds(bounds.checked_epsilons(epsilon)), epsilon)
 
     @overload
     def epsilon(self, delta: float) -> float: ...
@@ -349,7 +349,7 @@ class PrivacyCurve(Charted):
             >>> 0 < high - low < 1e-9, round(high, 6)
             (True, 13.956346)
         """
-        return _both_shaped(
+        return _reshaped_pairs(
             [
                 (self._largest_epsilon(goal, high), high)
                 for goal in _check_deltas(delta)
@@ -446,7 +446,7 @@ def _log_ratio(above: float, below: float) -> float:
     return math.log1p((above - below) / below) if _LIKELY < ratio < 1 / _LIKELY else math.log(ratio)
 
 
-def _both_shaped(values: Sequence[tuple[float, float]], like: ArrayLike) -> tuple[float | Reals, float | Reals]:
+def _reshaped_pairs(values: Sequence[tuple[float, float]], like: ArrayLike) -> tuple[float | Reals, float | Reals]:
     """Return the first values and the second values of the pairs, each in the shape of `like`."""
     firsts, seconds = zip(*values, strict=True) if values else ((), ())
     return bounds.reshape_like(firsts, like), bounds.reshape_like(seconds, like)

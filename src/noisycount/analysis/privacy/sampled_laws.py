@@ -1,15 +1,15 @@
-"""Laws of the positive records in a sample that is drawn without replacement, mixed over a table of counts.
+"""Distributions of the number of positives in a sample drawn without replacement, averaged over a table of counts.
 
-P[S = s | K = k] is m!·(n − m)!/n! times k!·(n − k)!, 1/(s!·(m − s)!) and 1/(j!·(n − m − j)!) with j = k − s. So the law
-of S is a correlation of two sequences, times a third one. The factors span thousands of nepers: blocks of counts and of
-samples are correlated around a centre of their own, with a tilt that all three share.
+P[S = s | K = k] is m!·(n − m)!/n! times k!·(n − k)!, 1/(s!·(m − s)!) and 1/(j!·(n − m − j)!) with j = k − s. So the
+distribution ("law") of S is a correlation of two sequences, times a third one. The logarithms of the factors span
+thousands: blocks of counts and of samples are correlated around a centre of their own, with one tilt for all three.
 
 The law is smooth in s, whatever the table is. As 1/Γ is entire and |Γ(x)/Γ(x + iy)|² <= exp(y²·ψ₁(x)), each
 P[S = s | K = k] continues to an entire function of s with |P(s + iy)| <= P(s)·exp(y²/(2·σ²)), where 1/σ² is the sum of
 the four trigammas ψ₁(x + 1) <= 1/(x + 1/2). So does their mixture, as all weights are positive. In a cell of 3·σ, the
 terms of its polynomial series fall like exp(1.125·sinh²(η) − N·η) for each η > 0, times the growth of the law on the
-real axis. So 24 correlations decide the law in a cell. The last terms of the series show the error of the terms left
-out; a cell in which they are not small is summed at each sample.
+real axis. So 24 correlations determine the law in a cell. The last terms of the series show the error of the terms that
+are left out. If they are not small, the cell is summed at each sample.
 """
 
 import math
@@ -36,7 +36,7 @@ Places = NDArray[np.int64]
 
 
 def sampled_laws(first: int, weights: Reals, size: int, sample_size: int) -> Reals:
-    """Return Σ_k weight·P[S = s | K = k] for s = 0..m, shape (rows, m + 1).
+    """Return Σ_k weight·P[S = s | K = k] for s = 0..m, for each row of weights, shape (rows, m + 1).
 
     Args:
         first: The first count of the table.
@@ -46,14 +46,14 @@ def sampled_laws(first: int, weights: Reals, size: int, sample_size: int) -> Rea
     """
     weights = weights[:, : size - first + 1]
     last, share = first + weights.shape[1] - 1, sample_size / size
-    reach = farthest_sample(first + np.arange(weights.shape[1], dtype=np.float64), size, sample_size)
+    reach = largest_sample_distance(first + np.arange(weights.shape[1], dtype=np.float64), size, sample_size)
     low, high = max(0, math.floor(share * first) - reach), min(sample_size, math.ceil(share * last) + reach)
     spread = math.sqrt(1 - share)
     counts, samples = _block_ends(first, last, size, spread), _block_ends(low, high, sample_size, spread)
     with np.errstate(divide="ignore"):
         logs = np.log(weights)
     laws = np.zeros((weights.shape[0], sample_size + 1))
-    is_reached = _is_reached(first, logs, counts, samples, size, sample_size)
+    is_reached = _relevant_block_pairs(first, logs, counts, samples, size, sample_size)
     for (begin, end), is_used in zip(samples.astype(int).tolist(), is_reached, strict=True):
         if is_used.any():
             block = _SampleBlock(begin, end, size, sample_size)
@@ -62,8 +62,8 @@ def sampled_laws(first: int, weights: Reals, size: int, sample_size: int) -> Rea
     return laws
 
 
-def farthest_sample(counts: Reals, size: int, sample_size: int) -> int:
-    """Return how far from its mean the number in a sample lies at most, given any of these counts."""
+def largest_sample_distance(counts: Reals, size: int, sample_size: int) -> int:
+    """Return the largest distance of the number in a sample from its mean that matters, given any of these counts."""
     share = sample_size / size
     widest = math.sqrt(share * (1 - share) * float((counts * (1 - counts / size)).max()))
     return math.ceil(_FARTHEST * (widest + 1))
@@ -79,13 +79,13 @@ def _block_ends(first: int, last: int, total: int, spread: float) -> Reals:
     return np.array([(start, stop - 1) for start, stop in pairwise(edges)], dtype=np.float64)
 
 
-def _is_reached(  # noqa: PLR0913, PLR0917  (a table, its blocks, and how a sample is drawn)
+def _relevant_block_pairs(  # noqa: PLR0913, PLR0917  (a table, its blocks, and how a sample is drawn)
     first: int, logs: Reals, counts: Reals, samples: Reals, size: int, sample_size: int
 ) -> NDArray[np.bool_]:
-    """Return which blocks of samples each block of counts adds to, shape (blocks of samples, blocks of counts).
+    """Return a mask of the block pairs whose counts matter to the samples, shape (sample blocks, count blocks).
 
-    A pair is left out if the most that the counts can add to a sample is negligible beside the least that the sums hold
-    anywhere in the block of samples.
+    A pair is left out if the largest possible contribution of its counts to a sample is negligible compared with the
+    smallest sum in its block of samples.
     """
     share = sample_size / size
     is_above = share * counts[:, 0] > samples[:, 1:]
@@ -105,7 +105,7 @@ def _is_reached(  # noqa: PLR0913, PLR0917  (a table, its blocks, and how a samp
 
 
 class _Correlation(NamedTuple):
-    """The part of a law from one block of counts: a correlation of two scaled sequences, times a third one."""
+    """The part of a law from one block of counts: a correlation of two scaled sequences, times a third sequence."""
 
     counts: Reals  # factors of the counts, shape (rows, counts)
     left: Reals  # factors of the positives outside the sample, in rising order, shape (counts + samples − 1,)
@@ -155,7 +155,7 @@ class _SampleBlock:
         return law
 
     def _deviation(self, first: int, last: int) -> float:
-        """Return the σ of the law at the block, 0 if it is not smooth there, for counts from first to last."""
+        """Return σ, as in the module docstring, for counts from first to last; 0 if the law is not smooth here."""
         rest = self.size - self.sample_size
         ends = self.begin, self.sample_size - self.end, first - self.end, rest - (last - self.begin)
         return 1 / math.sqrt(sum(1 / (end + 0.5) for end in ends)) if min(ends) >= 0 else 0.0
@@ -209,7 +209,7 @@ def _split_into_cells(length: int, deviation: float) -> list[tuple[int, int]]:
 
 
 def _fill_cell(law: Reals) -> bool:
-    """Write the law at all integers of a cell, from its values at the nodes. Return False if they do not decide it.
+    """Write the law at all integers of a cell, from its values at the nodes. Return False if these do not suffice.
 
     A tilt takes the law from end to end; the series is that of the ratio.
     """
@@ -227,7 +227,7 @@ def _fill_cell(law: Reals) -> bool:
 
 
 def _scaled_exponentials(logs: Reals) -> Reals:
-    """Return exponentials of which no product overflows, or has few digits and takes long for it."""
+    """Return scaled exponentials: no product of two overflows, and those with tiny, slow products are 0."""
     return np.where(logs > -2 * _HIGHEST, np.exp(logs + _HIGHEST), 0.0)
 
 

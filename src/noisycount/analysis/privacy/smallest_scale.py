@@ -167,13 +167,13 @@ def _first_private_scale(shortfall: Function, found: Bracket, epsilon: float, go
         width = min(near, highest - start)
         steps = min(_MOST_STEPS, math.ceil(_STEPS * epsilon * width) + 2)
         scales = np.sqrt(start + width * np.arange(1, steps + 1) / steps).tolist()
-        enough = _first_of(shortfall, [max(math.sqrt(start), _SMALLEST), *scales])
+        enough = _first_sufficient_scale(shortfall, [max(math.sqrt(start), _SMALLEST), *scales])
         if enough is not None:
             return enough
     return found.high
 
 
-def _first_of(shortfall: Function, scales: list[float]) -> float | None:
+def _first_sufficient_scale(shortfall: Function, scales: list[float]) -> float | None:
     """Return the first scale between rising scales that keeps delta, or None if none is found."""
     values = [shortfall(scale) for scale in scales]
     for place in range(1, len(scales)):
@@ -188,7 +188,7 @@ def _first_of(shortfall: Function, scales: list[float]) -> float | None:
 
 
 def _maximise(function: Function, low: float, high: float) -> float:
-    """Return about where a function with one maximum between two points is largest, by golden sections."""
+    """Return approximately the place of the only maximum of a function between two points, by golden sections."""
     for _ in range(_SECTIONS):
         width = high - low
         one, other = high - _GOLDEN * width, low + _GOLDEN * width

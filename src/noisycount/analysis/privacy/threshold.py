@@ -180,7 +180,7 @@ _SHORTEST = 1e-3  # records: shortest step of a search
 _FIRST = 8.0  # steps from the guess to the farthest place at which a threshold is expected
 
 
-class Seen(NamedTuple):
+class FoundThreshold(NamedTuple):
     """A threshold that was found, at one ε."""
 
     epsilon: float
@@ -195,9 +195,9 @@ class ThresholdForecast:
 
     errors: CertifiedErrorLaw
     deviation: float  # standard deviation of the count, in records
-    path: tuple[Seen, ...] = ()  # last thresholds found
+    path: tuple[FoundThreshold, ...] = ()  # last thresholds found
 
-    def after(self, epsilon: float, excess: Excess, passage: SignChange) -> "ThresholdForecast":
+    def with_threshold(self, epsilon: float, excess: Excess, passage: SignChange) -> "ThresholdForecast":
         """Return the forecast with one more threshold, or the same forecast if the threshold is infinite."""
         if not math.isfinite(passage.place):
             return self
@@ -206,36 +206,36 @@ class ThresholdForecast:
             slope = path[-1].slope
         if path and path[-1].epsilon == epsilon:
             path = path[:-1]
-        beyond = passage.place - self._if_normal(excess.threshold)
-        seen = Seen(epsilon, passage.place, beyond, slope)
+        beyond = passage.place - self._threshold_if_normal(excess.threshold)
+        seen = FoundThreshold(epsilon, passage.place, beyond, slope)
         return ThresholdForecast(self.errors, self.deviation, (*path[1 - _MOST :], seen))
 
     def expected(self, epsilon: float, excess: Excess) -> tuple[float, float, float]:
         """Return the predicted threshold, its approximate error, and the slope of the log-odds there."""
         if not self.path:
-            return self._if_normal(excess.threshold), self._step, math.nan
+            return self._threshold_if_normal(excess.threshold), self._step, math.nan
         last, path = self.path[-1], self.path
         if len(path) >= _FEWEST and epsilon - last.epsilon < 2 * (last.epsilon - path[-2].epsilon):
             places = [(one.epsilon, one.place) for one in path]
             answer, correction = extrapolate(places, epsilon)
             step = max(abs(correction) / 4, self.errors.spread / 256, _SHORTEST)
             return answer, step, last.slope
-        return self._if_normal(excess.threshold) + last.beyond, self._step, last.slope
+        return self._threshold_if_normal(excess.threshold) + last.beyond, self._step, last.slope
 
     @property
     def _step(self) -> float:
         """First step of a search."""
-        return max(self._farthest / _FIRST, _SHORTEST)
+        return max(self._farthest_distance / _FIRST, _SHORTEST)
 
-    def _if_normal(self, threshold: float) -> float:
+    def _threshold_if_normal(self, threshold: float) -> float:
         """Return the threshold predicted for nearly normal distributions, close to the threshold of w."""
         share = self.errors.spread / max(self.deviation, _SHORTEST)
         beyond = threshold * share * share  # overflows to infinity, where a power would raise an error
-        farthest = self._farthest
+        farthest = self._farthest_distance
         return threshold + max(-farthest, min(farthest, beyond))
 
     @property
-    def _farthest(self) -> float:
+    def _farthest_distance(self) -> float:
         """Largest distance from the threshold of w at which a threshold is expected."""
         most = 3 * self.errors.spread
         if self.errors.steepest is not None:

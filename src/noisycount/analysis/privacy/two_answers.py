@@ -50,7 +50,7 @@ class Weighed:
         return self.above.size > 0 and self.below.size > 0
 
     def shortened(self, most: int, weight: float) -> "Weighed":
-        """Return a shorter window with at most `upper_delta` counts on each side.
+        """Return a shorter window with at most `most` counts on each side.
 
         The counts at an end are omitted if they and the counts outside of the window weigh at most `weight` on that
         side.
@@ -203,7 +203,7 @@ class _ThresholdSide:
         """Return E min(X, most) if both answers are on this side.
 
         For a given distance of the nearer answer, X rises with the distance of the farther one, until it exceeds
-        `upper_delta`.
+        `most`.
         """
         least = (most - self.rises) / self.growths + self.sums
         nearest = np.arange(self.either.size)
@@ -299,7 +299,7 @@ def hidden_by_count_pairs(
     for distance in range(1, sum(hidden.shape)):
         ranks = np.arange(max(0, distance - weighed.below.size), min(distance, weighed.above.size))
         above, below = weighed.above[ranks], weighed.below[distance - 1 - ranks]
-        part = _of_one(distance * steps, slope, is_centred=is_centred)
+        part = _law_of_one_answer(distance * steps, slope, is_centred=is_centred)
         law = _law_of_sum(part, answers)
         most = slope * distance * steps * answers
         logs = np.minimum(_LARGEST, np.linspace(-most, most, law.size))
@@ -310,7 +310,7 @@ def hidden_by_count_pairs(
     return max(0.0, float(hidden.max()) - error), float(hidden.sum()) + error
 
 
-def _of_one(places: int, slope: float, *, is_centred: bool) -> Reals:
+def _law_of_one_answer(places: int, slope: float, *, is_centred: bool) -> Reals:
     """Return the distribution, given count l, of ln(L(k)/L(l)) of one answer, from −slope·places to slope·places.
 
     If `is_centred`, the logarithm rises by two slopes from one place between the counts to the next. Otherwise it rises

@@ -77,7 +77,7 @@ def asked_questions(
 def reduced_workload(
     atoms: Atoms, questions: Sequence[Question], mechanisms: Sequence[Exact | SymmetricNoise]
 ) -> Workload:
-    """Return the list without certain questions, with equal questions as one.
+    """Return the list without certain questions (which all records or none satisfy), with equal questions as one.
 
     A question and its complement count as equal: as the size is public and noise is symmetric, their answers reveal the
     same.

@@ -47,10 +47,10 @@ class WorkloadAnswers:
         moves = self._lattice.moves
         factors = [math.exp(min(epsilon, _OVERFLOW)) for epsilon in epsilons]
         sums = np.zeros((2, 2, len(moves), len(epsilons)))
-        for seen, told in self._lattice.slabs():
-            added = _excesses(seen, moves, factors)
+        for rounded, split in self._lattice.slabs():
+            added = _excesses(rounded, moves, factors)
             sums[0] += added
-            sums[1] += added if told is seen else _excesses(told, moves, factors)
+            sums[1] += added if split is rounded else _excesses(split, moves, factors)
         kernels = self._lattice.kernels
         lower, upper = sums.max(axis=2)
         return _delta_bounds(lower, upper, factors, self._lattice.error, kernels, min(one.share for one in kernels))
@@ -156,10 +156,10 @@ def is_independent(workload: workloads.Workload) -> bool:
     number = len(workload.mechanisms)
     if not _FEWEST <= number <= _MOST or len(workload.answers) != number:
         return False
-    return len(workload.rates) == 2**number and workload.size * _difference(workload) <= _APART
+    return len(workload.rates) == 2**number and workload.size * _distance_from_independence(workload) <= _APART
 
 
-def _difference(workload: workloads.Workload) -> float:
+def _distance_from_independence(workload: workloads.Workload) -> float:
     """Return the sum of the absolute differences of the rates of patterns from products of rates of questions."""
     ones = [workload.question_rate(place) for place in range(len(workload.mechanisms))]
     products = (
@@ -187,17 +187,17 @@ class IndependentAnswers:
         """Return δ₊ and δ₋ for each ε: in δ₊ the record moves to where it satisfies the first question."""
         factors: Reals = np.exp(np.minimum(epsilons, _OVERFLOW))
         lower, upper = np.zeros((2, 2, len(epsilons)))
-        for moves in product((0, 1), repeat=len(self._answers)):
-            moved = list(zip(self._answers, moves, strict=True))
+        for moves in product((0, 1), repeat=len(self._log_ratios)):
+            moved = list(zip(self._log_ratios, moves, strict=True))
             for kind, found in enumerate((lower, upper)):
                 excesses = self._excesses([one.laws[kind][way] for one, way in moved], factors)
                 none = math.prod(1 - one.beyond[kind][way] for one, way in moved)
                 found[moves[0]] = np.maximum(found[moves[0]], excesses + (1 - none))
         roundings = _PER_LEVEL * math.log2(self._length) * math.sqrt(self._length)
-        error = _UNIT * roundings * len(self._answers)
-        error += (self.workload.size - 1) * _difference(self.workload)
-        error += sum(6 * LOST + _ROUNDING for _ in self._answers)
-        return _delta_bounds(lower, upper, factors.tolist(), error, [one.kernel for one in self._answers], 0.5)
+        error = _UNIT * roundings * len(self._log_ratios)
+        error += (self.workload.size - 1) * _distance_from_independence(self.workload)
+        error += sum(6 * LOST + _ROUNDING for _ in self._log_ratios)
+        return _delta_bounds(lower, upper, factors.tolist(), error, [one.kernel for one in self._log_ratios], 0.5)
 
     def _excesses(self, laws: list[Complexes], factors: Reals) -> Reals:
         """Return Σ (P − e^ε·R)₊ for the products P and R of some distributions, for each ε."""
@@ -210,13 +210,13 @@ class IndependentAnswers:
         return 1 << (2 * _POINTS * len(self.workload.mechanisms)).bit_length()
 
     @cached_property
-    def _answers(self) -> list["_LogRatios"]:
+    def _log_ratios(self) -> list["_LogRatios"]:
         """Log ratios of each answer, on one grid that is wide enough for all answers."""
-        laws = [self._law(place) for place in range(len(self.workload.mechanisms))]
+        laws = [self._noise_and_laws(place) for place in range(len(self.workload.mechanisms))]
         most = max(_largest_log_ratio(*law) for _, pair in laws for law in pair)
         return [_LogRatios.from_pair(one, pair, most / _POINTS, self._length) for one, pair in laws]
 
-    def _law(self, place: int) -> tuple[Kernel, tuple[_Moved, _Moved]]:
+    def _noise_and_laws(self, place: int) -> tuple[Kernel, tuple[_Moved, _Moved]]:
         """Return the noise of an answer, and the distribution of the answer about the other records.
 
         The distribution is moved by one record and not moved, first with rounded noise and then with split noise.
@@ -228,14 +228,14 @@ class IndependentAnswers:
         reached = np.arange(low, high + 1.0)
         counts = Binomial(others, rate).law().pmf(reached) if others else np.ones(1)
         parts = [[np.convolve(counts, law) for law in both] for both in noise.offsets()]
-        seen, told = (
+        rounded, split = (
             (
                 np.concatenate([[0.0, *part[kind]] for part in parts]),
                 np.concatenate([[*part[kind], 0.0] for part in parts]),
             )
             for kind in (0, 1)
         )
-        return noise, (seen, told)
+        return noise, (rounded, split)
 
 
 @frozen(eq=False)
@@ -264,9 +264,9 @@ class _LogRatios:
             step: Step of the grid of log ratios.
             length: Length of the transforms.
         """
-        (seen, told) = pair
-        lower = [_distribute_log_ratios(one, other, step, is_told=False) for one, other in (seen, seen[::-1])]
-        upper = [_distribute_log_ratios(one, other, step, is_told=True) for one, other in (told, told[::-1])]
+        (rounded, split) = pair
+        lower = [_distribute_log_ratios(one, other, step, is_split=False) for one, other in (rounded, rounded[::-1])]
+        upper = [_distribute_log_ratios(one, other, step, is_split=True) for one, other in (split, split[::-1])]
         laws = [[np.fft.rfft(table, length) for table, _ in both] for both in (lower, upper)]
         return cls(noise, laws, [[beyond for _, beyond in both] for both in (lower, upper)])
 
@@ -278,17 +278,18 @@ def _largest_log_ratio(law: Reals, other: Reals) -> float:
     return min(_WIDEST, float(logs.max(initial=0.1)) * (1 + 1e-9))
 
 
-def _distribute_log_ratios(law: Reals, other: Reals, step: float, *, is_told: bool) -> tuple[Reals, float]:
+def _distribute_log_ratios(law: Reals, other: Reals, step: float, *, is_split: bool) -> tuple[Reals, float]:
     """Return R and P at log ratios on a grid, shape (2, points), and the probability under P beyond the grid.
 
-    With split noise (`is_told`), P at each grid point is R times the ratio of that point, and the probability beyond is
-    that of all log ratios outside of the grid. With rounded noise, P is the probability of the ratios that were moved
-    to the point, and the probability beyond is that of answers that R excludes; other log ratios outside are left out.
+    With split noise (`is_split`), P at each grid point is R times the ratio of that point. The probability beyond the
+    grid is that of all log ratios outside of it. With rounded noise, P is the probability of the ratios that were moved
+    to the point. The probability beyond the grid is that of answers that R excludes; other log ratios outside are left
+    out.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         ranks = (np.log(law) - np.log(other)) / step + _POINTS
     is_beyond = (law > 0) & ~(ranks < 2 * _POINTS)
-    beyond = float(law[is_beyond if is_told else other == 0].sum())
+    beyond = float(law[is_beyond if is_split else other == 0].sum())
     is_inside = ~is_beyond & (ranks >= 0)
     places = np.floor(ranks[is_inside]).astype(np.intp)
     masses, moments = other[is_inside], law[is_inside]
@@ -298,7 +299,7 @@ def _distribute_log_ratios(law: Reals, other: Reals, step: float, *, is_told: bo
         np.bincount(places, mass * (1 - shares), size) + np.bincount(places + 1, mass * shares, size)
         for mass in (masses, moments)
     ]
-    if is_told:
+    if is_split:
         table[1] = table[0] * np.exp(step * (np.arange(size) - _POINTS))
         beyond += float(law[~is_beyond & ~is_inside].sum())
     return np.stack(table), beyond

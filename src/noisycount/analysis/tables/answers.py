@@ -164,7 +164,7 @@ def read_answers(
     groups: dict[tuple[int, int, str], tuple[Mechanism, list[_AnswerGroup]]] = {}
     for group in _answer_groups(answers, tree):
         if group.nodes.size:
-            group_mechanism = _mechanism_of(group, mechanisms, tree)
+            group_mechanism = _mechanism_of_group(group, mechanisms, tree)
             groups.setdefault((group.level, group.rank, repr(group_mechanism)), (group_mechanism, []))[1].append(group)
     if not groups:
         raise ValueError("answers must hold at least one number, got nan everywhere")
@@ -225,13 +225,13 @@ def _read_numbers(values: Any, size: int, name: str) -> tuple[Reals, Flags]:  # 
     suppressed = np.zeros(size, dtype=np.bool_)
     if array.dtype.kind == "O":
         suppressed = np.array([isinstance(value, Below) for value in array.tolist()])
-        array = np.array([_number(value) for value in array.tolist()])
+        array = np.array([_answer_as_number(value) for value in array.tolist()])
     elif array.dtype.kind not in "iuf":
         raise ValueError(f"answers must be numbers, got {array.dtype} of {name!r}")
     return array.astype(np.float64), suppressed
 
 
-def _number(value: object) -> float:
+def _answer_as_number(value: object) -> float:
     """Return one answer as a number: the threshold of a suppressed one, nan for None."""
     if value is None:
         return np.nan
@@ -287,7 +287,7 @@ def _mechanisms_by_place(mechanism: TableMechanisms, tree: Tree) -> Mapping[Any,
     return dict(enumerate(mechanism))
 
 
-def _mechanism_of(group: _AnswerGroup, mechanism_of_place: Mapping[Any, Any], tree: Tree) -> Mechanism:
+def _mechanism_of_group(group: _AnswerGroup, mechanism_of_place: Mapping[Any, Any], tree: Tree) -> Mechanism:
     """Return the mechanism of some answers; raise ValueError if it is missing or cannot be used in a table."""
     place = (group.level, int(group.nodes[0])) if group.rank >= 0 else group.level
     mechanism = mechanism_of_place.get(place, mechanism_of_place.get(group.level))
@@ -352,7 +352,7 @@ def _direct_bounds(answers: Sequence[LevelAnswers], tree: Tree, total: int | Pop
 
 
 def _sums_of_bounds(bounds: Bounds, parents: Counts, size: int) -> tuple[Counts, Counts, Counts]:
-    """Return the sums of both bounds over the children of each node, and how many children have no upper bound."""
+    """Return the sums of both bounds over the children of each node, and the number of children with no upper bound."""
     low, high, is_open = (np.zeros(size, np.int64) for _ in range(3))  # exact, unlike `bincount`
     np.add.at(low, parents, bounds.low)
     np.add.at(high, parents, np.where(bounds.high >= NO_END, 0, bounds.high))

@@ -78,21 +78,21 @@ class Crossing:
         work = law.shape[0] * min(widths) * full
         largest_error = _BEARABLE if is_rough or work > _CHEAP else _HARMLESS
         if work > _QUICK and error <= largest_error:
-            return cls(_ratios(shares, law, relative_errors < 1), first, length)
+            return cls(_shares_over_denominators(shares, law, relative_errors < 1), first, length)
         direct = cls(law, first, 0)
-        denominators = direct._numerators(weights)[0].real
-        return cls(_ratios(shares, denominators, denominators > _SMALLEST_DENOMINATOR), first, 0)
+        denominators = direct._convolved_parts(weights)[0].real
+        return cls(_shares_over_denominators(shares, denominators, denominators > _SMALLEST_DENOMINATOR), first, 0)
 
     def averages(self, weighed: Sequence[Complexes]) -> Complexes:
         """Return the averages at the counts, summed over the sets of parameters, shape (angles, counts).
 
         Shapes: weighed (angles, sets, width), or (1, sets, width) for a part that is the same at all angles.
         """
-        averages: Complexes = (self._numerators(weighed) * self.ratios).sum(axis=1)
+        averages: Complexes = (self._convolved_parts(weighed) * self.ratios).sum(axis=1)
         averages /= np.maximum(np.abs(averages), 1.0)
         return averages
 
-    def _numerators(self, weighed: Sequence[Complexes]) -> Complexes:
+    def _convolved_parts(self, weighed: Sequence[Complexes]) -> Complexes:
         """Return the convolutions of the parts at the counts, shape (angles, sets, counts)."""
         places = self.first + np.arange(self.ratios.shape[-1])
         if not self.length:
@@ -108,13 +108,13 @@ class Crossing:
         """
         norms = np.sqrt([(np.abs(part[0]) ** 2).sum(axis=-1) for part in parts])
         rounding = len(parts) * ERROR * np.log2(self.length) * norms.max(axis=0) * norms.min(axis=0)
-        errors = np.maximum(np.abs(self._numerators(parts)[0] - law), 2 * rounding[:, None])
+        errors = np.maximum(np.abs(self._convolved_parts(parts)[0] - law), 2 * rounding[:, None])
         relative = np.full_like(law, 2.0)
         np.divide(errors, law, out=relative, where=law > 0)
         return relative
 
 
-def _ratios(shares: Reals, law: Reals, is_known: NDArray[np.bool_]) -> Reals:
+def _shares_over_denominators(shares: Reals, law: Reals, is_known: NDArray[np.bool_]) -> Reals:
     """Return shares over denominators, 0 where the denominator is unknown."""
     ratios = np.zeros_like(law)
     np.divide(shares, law, out=ratios, where=is_known)
@@ -324,7 +324,7 @@ def law_by_characteristic(
     while True:
         low = max(reach[0], min(-(length // 2), reach[1] - length + 1))
         high = min(reach[1], low + length - 1)
-        law = _invert(values, length, low, high, smallest)
+        law = _inverted_probabilities(values, length, low, high, smallest)
         mean_error = abs(float(law @ np.arange(low, high + 1)) - mean)
         end, largest_end = law.size // _END_PART + 1, _ENDED * smallest * law.max()
         is_cut = (low > reach[0] and law[:end].max() > largest_end) or (
@@ -351,7 +351,7 @@ def _values_at(characteristic: Characteristic, angles: Reals, smallest: float) -
     return values
 
 
-def _invert(values: Complexes, length: int, low: int, high: int, smallest: float) -> Reals:
+def _inverted_probabilities(values: Complexes, length: int, low: int, high: int, smallest: float) -> Reals:
     """Return the probabilities of low..high from the values at multiples of 2π/length."""
     law = np.fft.irfft(np.conj(values), length)[np.arange(low, high + 1) % length]
     law = np.where(law > smallest * law.max(), law, 0.0)

@@ -135,8 +135,8 @@ class IndependentCells:
             reals[:, number] = law.mean, law.deviation, log_top + law.log_mass
             quantiles[:, number] = [law.quantile(level) for level in _QUANTILES]
         columns = np.flatnonzero(~is_unanswered & ~is_wide)
-        for rows, first, logs in self._weights(answer_of_kind[:, columns]):
-            reals[:, columns[rows]], quantiles[:, columns[rows]] = _summary(first, logs)
+        for rows, first, logs in self._log_weights_by_kind(answer_of_kind[:, columns]):
+            reals[:, columns[rows]], quantiles[:, columns[rows]] = _estimates_of_rows(first, logs)
         mean, std, evidence = reals[:, kind]
         median, low, high = quantiles[:, kind]
         return CellEstimates(mean, std, median, low, high, evidence)
@@ -151,7 +151,7 @@ class IndependentCells:
             cell_counts = counts[:, cell].tolist()
             chances[:, cell] = [law.probability(-math.inf, count) for count in cell_counts]
         columns = np.flatnonzero(~is_wide)
-        for rows, first, logs in self._weights(answer_of_cell[:, columns]):
+        for rows, first, logs in self._log_weights_by_kind(answer_of_cell[:, columns]):
             cells_of_rows = columns[rows]
             weights = np.exp(logs - logs.max(axis=1)[:, None])
             np.cumsum(weights, axis=1, out=weights)
@@ -177,7 +177,7 @@ class IndependentCells:
             return self._wide_law(answer_of_kind[:, 0])[0]
         if (answer_of_kind < 0).all():
             return TableLaw(0, self._unanswered_logs)
-        ((_, first, logs),) = self._weights(answer_of_kind)
+        ((_, first, logs),) = self._log_weights_by_kind(answer_of_kind)
         possible = np.flatnonzero(logs[0] > -np.inf)
         return TableLaw(int(first[0]) + int(possible[0]), logs[0, possible[0] : possible[-1] + 1])
 
@@ -191,7 +191,7 @@ class IndependentCells:
             law, _ = self._wide_law(answer_of_kind[:, wide_kind])
             counts[:, cells_of_kind] = wide_draws(law, number * cells_of_kind.size, random).reshape(number, -1)
         columns = np.flatnonzero(~is_wide & ~is_unanswered)
-        windows = self._weights(answer_of_kind[:, columns])
+        windows = self._log_weights_by_kind(answer_of_kind[:, columns])
         laws: Iterable[tuple[Counts, Counts, Reals]] = ((columns[chunk], first, logs) for chunk, first, logs in windows)
         if (is_unanswered & ~is_wide).any():
             no_answer = np.flatnonzero(is_unanswered), np.zeros(1, np.int64), self._unanswered_logs[None]
@@ -220,14 +220,14 @@ class IndependentCells:
     @property
     def _unanswered_logs(self) -> Reals:
         """Log probabilities of the count of a cell without answers."""
-        return self.cell_law.log_pmf(np.arange(self.cell_law.end(DEPTH) + 1))
+        return self.cell_law.log_pmf(np.arange(self.cell_law.negligible_from(DEPTH) + 1))
 
     def _is_wide(self, answer_of_kind: Counts) -> NDArray[np.bool_]:
         """Return True for kinds of cells with too many counts to be added up one by one."""
         has_answer = answer_of_kind >= 0
         is_unanswered = ~has_answer.any(axis=0)
         low, high = self._possible_ranges(answer_of_kind)
-        counts = np.where(is_unanswered, self.cell_law.end(DEPTH), high - low)
+        counts = np.where(is_unanswered, self.cell_law.negligible_from(DEPTH), high - low)
         has_rough_likelihood = [~group.is_smooth for group in self.cell_answers]
         is_rough = (has_answer & np.array(has_rough_likelihood)[:, None]).any(axis=0)
         return (counts > _MOST) & ~is_rough
@@ -246,7 +246,7 @@ class IndependentCells:
                 logs += group.log_between(index, counts)
             return logs
 
-        ends, longest = (0, self.cell_law.end(DEPTH)), math.inf
+        ends, longest = (0, self.cell_law.negligible_from(DEPTH)), math.inf
         if answers:
             (low,), (high,) = self._possible_ranges(answer_of_kind[:, None])
             ends = _widen_range(log_weight, int(low), int(high))
@@ -255,7 +255,7 @@ class IndependentCells:
         law = wide_law(log_weight, ends, bends, longest)
         return law, float(log_weight(np.array([float(law.centre)]))[0])
 
-    def _weights(self, answer_of_kind: Counts) -> Iterator[tuple[Counts, Counts, Reals]]:
+    def _log_weights_by_kind(self, answer_of_kind: Counts) -> Iterator[tuple[Counts, Counts, Reals]]:
         """Yield kinds of cells, their first counts, and the logarithms of g(k)·Π f(y | k) from there on."""
         low, high = self._possible_ranges(answer_of_kind)
         remaining = np.lexsort((low, np.ceil(2 * np.log2(high - low + 1.0))))
@@ -264,7 +264,7 @@ class IndependentCells:
             rows = max(1, int(np.searchsorted(np.arange(1, widths.size + 1) * widths, _ENTRIES)))
             kinds, remaining = remaining[:rows], remaining[rows:]
             logs = self._log_weights(answer_of_kind[:, kinds], low[kinds], high[kinds])
-            is_cut_below, is_cut_above = _has_cut_ends(logs, low[kinds], high[kinds])
+            is_cut_below, is_cut_above = _cut_off_ends(logs, low[kinds], high[kinds])
             is_cut = is_cut_below | is_cut_above
             if is_cut.any():
                 wider = kinds[is_cut]
@@ -276,7 +276,10 @@ class IndependentCells:
                 yield kinds[~is_cut], low[kinds[~is_cut]], logs[~is_cut]
 
     def _possible_ranges(self, answer_of_kind: Counts) -> tuple[Counts, Counts]:
-        """Return the ranges that no answer of a kind excludes; from answer to answer if these exclude each other."""
+        """Return the range of counts that no answer of a kind excludes.
+
+        If its answers exclude each other, it is the range between them.
+        """
         ends = []
         for group, positions in zip(self.cell_answers, answer_of_kind, strict=True):
             low, high = group.reach()
@@ -323,8 +326,8 @@ def _widen_range(log_weight: LogWeight, low: int, high: int) -> tuple[int, int]:
         low, high = ends
 
 
-def _has_cut_ends(logs: Reals, low: Counts, high: Counts) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return whether the lower and the upper end of each range cut off weights that are not negligible."""
+def _cut_off_ends(logs: Reals, low: Counts, high: Counts) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return masks of the ranges whose lower end, and whose upper end, cuts off weights that are not negligible."""
     threshold = logs.max(axis=1) - DEPTH
     lower = (low > 0) & (logs[:, 0] > threshold)
     ends = np.minimum(high - low, logs.shape[1] - 1)
@@ -333,7 +336,7 @@ def _has_cut_ends(logs: Reals, low: Counts, high: Counts) -> tuple[NDArray[np.bo
     return lower & ~single, upper & ~single
 
 
-def _summary(first: Counts, logs: Reals) -> tuple[Reals, Counts]:
+def _estimates_of_rows(first: Counts, logs: Reals) -> tuple[Reals, Counts]:
     """Return means, deviations and evidence, and quantiles, of distributions in rows."""
     peaks = logs.max(axis=1)
     weights = np.exp(logs - peaks[:, None])
@@ -370,7 +373,7 @@ def smooth_estimates(cells: IndependentCells) -> CellEstimates | None:
     answers = cells.cell_answers[0]
     if len(cells.cell_answers) > 1 or answers.nodes.size < cells.cells:
         return None
-    size = _nodes(answers)
+    size = _node_count(answers)
     floors, owners, answered = np.unique(np.floor(answers.answers), return_inverse=True, return_counts=True)
     dense = answered > _DENSE * size
     if not size or not dense.any():
@@ -386,7 +389,7 @@ def smooth_estimates(cells: IndependentCells) -> CellEstimates | None:
     return joined.ordered(np.argsort(np.argsort(~is_dense, kind="stable"))[order])
 
 
-def _nodes(answers: LevelAnswers) -> int:
+def _node_count(answers: LevelAnswers) -> int:
     """Return the number of nodes between two integers; 0 if estimates are not smooth enough."""
     noise = answers.mechanism
     if not isinstance(noise, SymmetricNoise) or noise.is_discrete or answers.suppressed.any():

@@ -70,7 +70,7 @@ def learned_levels(model: Model, settings: Settings) -> tuple[tuple[LearnedLevel
 
 
 def _likely_ends(model: Model, estimates: LeastSquares) -> tuple[Bounds, ...] | None:
-    """Return the ranges of each level's counts by least squares; None if these ranges do not add up."""
+    """Return the likely range of each count by least squares, level by level; None if these ranges do not add up."""
     tree, ends = model.tree, [model.levels[-1].reach(np.zeros(model.tree.cells, np.int64))]
     reach = (ends[0].high - ends[0].low) / 2
     for level in range(tree.depth - 2, -1, -1):
@@ -144,7 +144,7 @@ def _mean_shares(shares: Reals) -> Reals:
 
 
 def _prune(level: LearnedLevel, chances: Reals, shares: Reals) -> LearnedLevel:
-    """Return the mixture with other probabilities, without concentrations that hardly any node has."""
+    """Return the mixture with new probabilities, without the concentrations that hardly any node has."""
     common = shares.mean(axis=0)
     is_kept = common >= min(_RARE, float(common.max()))
     return LearnedLevel(level.concentrations[is_kept], chances[is_kept] / chances[is_kept].sum(), level.cells)
@@ -165,7 +165,7 @@ _DEPTH = 14.0  # nats below its maximum at which a likelihood is negligible here
 _REACH_IN_MEANS = 7.0  # means: a negative binomial distribution of shape 3 exceeds them with probability 1e-7
 
 
-class _Nodes(NamedTuple):
+class _CountNodes(NamedTuple):
     """A few counts that stand for all: the middles of ranges of equal odd length."""
 
     counts: NDArray[np.int64]  # middle counts of the ranges
@@ -212,7 +212,10 @@ def _most_precise_rows(answers: Sequence[LevelAnswers]) -> Iterator[_DistinctAns
 
 
 def _join_similar_answers(level: LevelAnswers, positions: NDArray[np.int64]) -> _DistinctAnswers:
-    """Return answers with those that differ by a small share of the noise joined, and an even selection of too many."""
+    """Return the answers, joined if they differ by a small share of the noise only.
+
+    If too many remain, an even selection is returned.
+    """
     answers, step = level.answers[positions], math.sqrt(level.variance) * _RESOLUTION
     rounded = np.round(answers / step) if step > 1 or not is_whole(level.mechanism) else answers
     _, first, cells = np.unique(rounded, return_index=True, return_counts=True)
@@ -254,21 +257,21 @@ def _likelihoods(rows: _DistinctAnswers, means: Reals) -> Reals:
     return likelihoods
 
 
-def _noise_nodes(level: LevelAnswers) -> _Nodes:
+def _noise_nodes(level: LevelAnswers) -> _CountNodes:
     """Return counts around an answer."""
     if level.is_exact:
-        return _Nodes(np.zeros(1, dtype=np.int64), 1)
+        return _CountNodes(np.zeros(1, dtype=np.int64), 1)
     reach = level.distance(_DEPTH)
     run = _range_length(2 * reach + 1)
     aside = math.ceil(reach / run)
-    return _Nodes(run * np.arange(-aside, aside + 1), run)
+    return _CountNodes(run * np.arange(-aside, aside + 1), run)
 
 
-def _component_nodes(mean: float) -> _Nodes:
+def _component_nodes(mean: float) -> _CountNodes:
     """Return counts of a negative binomial distribution."""
     size = math.ceil(_REACH_IN_MEANS * mean) + _NODES // 2
     run = _range_length(size)
-    return _Nodes(run // 2 + run * np.arange(math.ceil(size / run)), run)
+    return _CountNodes(run // 2 + run * np.arange(math.ceil(size / run)), run)
 
 
 def _range_length(size: int) -> int:

@@ -44,7 +44,7 @@ def least_squares(model: Model, *, is_positive: bool) -> LeastSquares:
         parents, size = tree.parents(level + 1), tree.sizes[level]
         value, variance = levels[level + 1]
         if is_positive:
-            value = _positive(value, variance)
+            value = _made_positive(value, variance)
             levels[level + 1] = value, variance
         total = np.bincount(parents, value, size)
         spread = np.minimum(np.bincount(parents, variance, size), _UNKNOWN_VARIANCE)
@@ -58,10 +58,11 @@ def least_squares(model: Model, *, is_positive: bool) -> LeastSquares:
     return LeastSquares(values, tuple(map(np.sqrt, variances)), is_known)
 
 
-def _guesses(model: Model) -> list[Reals]:
+def _first_estimates(model: Model) -> list[Reals]:
     """Return an estimate of each count from all answers, on which no distribution depends.
 
-    What is missing or too much in a sum is shared in proportion to variances. No total exceeds its largest value.
+    The difference between a sum and its parts is divided among them in proportion to their variances. No total exceeds
+    its largest value.
     """
     tree, estimates = model.tree, least_squares(model, is_positive=True)
     root = model.levels[0].bounds
@@ -71,14 +72,14 @@ def _guesses(model: Model) -> list[Reals]:
         value, variance = estimates.value[level], estimates.deviation[level] ** 2
         missing = counts[-1] - np.bincount(parents, value, size)
         shares = variance / np.maximum(np.bincount(parents, variance, size), 1e-300)[parents]
-        parts = _positive(value + shares * missing[parents], variance)
+        parts = _made_positive(value + shares * missing[parents], variance)
         # Uncertain parts that were made positive may add up to far more than their sum.
         excess = np.maximum(np.bincount(parents, parts, size) - counts[-1], 0.0)
         counts.append(np.maximum(parts - shares * excess[parents], _SMALLEST_SHARE * parts))
     return counts
 
 
-def _positive(values: Reals, variances: Reals) -> Reals:
+def _made_positive(values: Reals, variances: Reals) -> Reals:
     """Return values made positive within about one standard deviation of 0."""
     spread = np.clip(np.sqrt(variances) / 2, 1e-3, np.abs(values) + 1.0)
     return spread * np.logaddexp(0.0, values / spread)
@@ -90,7 +91,7 @@ def _mean_answers(level: LevelLikelihood, *, is_positive: bool) -> tuple[Reals, 
     value, precision = np.zeros(size), np.full(size, 1 / _UNKNOWN_VARIANCE)
     for group in level.answers:
         middle = np.where(group.suppressed, group.answers / 2, group.answers)
-        spread = np.where(group.suppressed, np.abs(middle) / 2, 0.0) + _deviation(group.mechanism)
+        spread = np.where(group.suppressed, np.abs(middle) / 2, 0.0) + _standard_deviation(group.mechanism)
         value[group.nodes] += (np.maximum(middle, 0.0) if is_positive else middle) / spread**2
         precision[group.nodes] += 1 / spread**2
     low, high = level.bounds
@@ -101,7 +102,7 @@ def _mean_answers(level: LevelLikelihood, *, is_positive: bool) -> tuple[Reals, 
     return np.where(is_known, low, value), np.where(is_known, 1e-9, 1 / precision)
 
 
-def _deviation(mechanism: Mechanism) -> float:
+def _standard_deviation(mechanism: Mechanism) -> float:
     """Return the standard deviation of noise, and a small number without noise."""
     if isinstance(mechanism, SymmetricNoise) and math.isfinite(mechanism.variance):
         return max(math.sqrt(mechanism.variance), _SMALLEST_DEVIATION)
@@ -127,7 +128,7 @@ _SWEEPS = 8
 
 def add_anchors(model: Model) -> Model:
     """Return the model with estimates of its counts, and with anchors if logarithms would be too large."""
-    model = replace(model, guesses=tuple(_guesses(model)))
+    model = replace(model, guesses=tuple(_first_estimates(model)))
     drop = _largest_drop(model)
     if drop <= _DEEP_FALL and not _is_steep(model):
         return model
@@ -306,7 +307,7 @@ class _Search:
             anchors = []
             for index, count in enumerate(self.counts[number].tolist()):
                 node = number, index
-                tilt = potentials[self._node_with_children(node)] - potentials[self._tail(node)]
+                tilt = potentials[self._node_with_children(node)] - potentials[self._node_of_sum(node)]
                 answers = self._answers.get(node, [])
                 offset += _exact_log(answers, Fraction(0), count)
                 anchors.append(self._anchor(node, tilt, budget))
@@ -347,7 +348,7 @@ class _Search:
         end = min(room, farthest) + 1
         return first_true_beyond(lambda far: far >= end or log(far) < -DEPTH, 1, 1) - 1
 
-    def _tail(self, node: Node) -> Node | None:
+    def _node_of_sum(self, node: Node) -> Node | None:
         """Return the node whose sum contains this node; None for the root."""
         level, index = node
         return (level - 1, int(self.model.tree.parents(level)[index])) if level else None
@@ -368,7 +369,7 @@ class _Search:
             for index in range(self.model.tree.sizes[level])
         ]
         arcs = [
-            (self._tail(node), self._node_with_children(node), self.gain(node, 1), self.gain(node, -1))
+            (self._node_of_sum(node), self._node_with_children(node), self.gain(node, 1), self.gain(node, -1))
             for node in nodes
         ]
         multipliers: dict[Node | None, Fraction] = {None: Fraction(0)}

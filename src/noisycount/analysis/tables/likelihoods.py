@@ -142,7 +142,7 @@ class LevelAnswers:
         return -units if isinstance(law, LaplaceErrors) else -units * units / 2
 
     def bends(self, index: int) -> tuple[int, ...]:
-        """Return the counts next to which the exact part is not a line or a parabola."""
+        """Return the counts at which the exact part of the likelihood changes from one line or parabola to another."""
         law = self._errors
         if isinstance(law, GaussianShape) and not self.suppressed[index]:
             return ()
@@ -240,7 +240,10 @@ def add_logs(
     counts: Counts,
     logs: Logs = LevelAnswers.log_likelihood,
 ) -> None:
-    """Add the log likelihoods of counts to totals, shape (nodes, counts). Shapes: places (mechanisms, nodes)."""
+    """Add the log likelihoods of counts to totals, shape (nodes, counts).
+
+    Shapes: positions_of_mechanisms (mechanisms, nodes).
+    """
     for group, positions in zip(answers, positions_of_mechanisms, strict=True):
         answered = positions >= 0
         if answered.all():

@@ -65,17 +65,17 @@ def _outliers(
     model = None if isinstance(solution, IndependentCells) else solution.up.model
     for group in groups:
         bounds = _FREE if model is None else model.levels[group.level].bounds
-        yield from _beyond_bounds(group, bounds, tree)
+        yield from _outlier_of_bounds(group, bounds, tree)
         split = prior.levels[group.level - 1] if group.level else None
         if isinstance(split, StatedLevel):
-            yield from _beyond_shares(group, split, solution.summary(group.level - 1), tree, is_exact=is_exact)
+            yield from _outliers_of_shares(group, split, solution.summary(group.level - 1), tree, is_exact=is_exact)
         is_whole = group.nodes.size == tree.sizes[group.level] and not group.suppressed.any()
         if model is not None and is_whole:
-            yield from _beyond_total(group, model.total, model.levels[0].bounds)
+            yield from _outlier_of_total(group, model.total, model.levels[0].bounds)
 
 
-def _beyond_bounds(group: LevelAnswers, bounds: Bounds, tree: Tree) -> Iterator[_Outlier]:
-    """Yield the answer that is farthest from all possible counts of its node."""
+def _outlier_of_bounds(group: LevelAnswers, bounds: Bounds, tree: Tree) -> Iterator[_Outlier]:
+    """Yield the answer that is farthest from the range of possible counts of its node."""
     noise = group.mechanism
     if not isinstance(noise, SymmetricNoise):
         return
@@ -92,7 +92,7 @@ def _beyond_bounds(group: LevelAnswers, bounds: Bounds, tree: Tree) -> Iterator[
         yield _Outlier(chance, nearest, "whatever the counts are", remedy)
 
 
-def _beyond_shares(
+def _outliers_of_shares(
     group: LevelAnswers, split: StatedLevel, parent_summary: Summary, tree: Tree, *, is_exact: bool
 ) -> Iterator[_Outlier]:
     """Yield the answers that are farthest below and above their stated shares of the counts above.
@@ -131,7 +131,7 @@ def _beyond_shares(
         yield _Outlier(chance, float(size[index] * rate[index]), "under the stated prior", remedy)
 
 
-def _beyond_total(group: LevelAnswers, total: Population | None, bounds: Bounds) -> Iterator[_Outlier]:
+def _outlier_of_total(group: LevelAnswers, total: Population | None, bounds: Bounds) -> Iterator[_Outlier]:
     """Yield the sum of all answers of a level, if it is far from what was assumed about the total.
 
     P[|S| >= x] <= e^(1 − x/s) for a sum S of log-concave noise with standard deviation s: Lovász and Vempala (2007),

@@ -52,7 +52,7 @@ def windows(model: Model, settings: Settings, level: int) -> Bounds:
     return Bounds(np.where(overlaps, narrow[0], low), np.where(overlaps, narrow[1], high))
 
 
-def cell_windows(model: Model, settings: Settings) -> Bounds:
+def cell_ranges(model: Model, settings: Settings) -> Bounds:
     """Return the ranges of the counts of the cells, outside of which the likelihood is below e^−42 of its maximum.
 
     Raises:
@@ -86,7 +86,7 @@ def first_settings(model: Model) -> Settings:
     spreads = tuple(np.ones(size) for size in model.tree.sizes)
     settings = Settings(model.guesses, spreads, ones, tuple(one - 1 for one in ones))
     while True:
-        is_disjoint = _is_disjoint(model, cell_windows(model, settings))
+        is_disjoint = _is_disjoint(model, cell_ranges(model, settings))
         if not is_disjoint.any():
             return settings
         cells = np.where(is_disjoint, 2 * settings.extra_widths[-1] + 1, settings.extra_widths[-1])
@@ -149,7 +149,7 @@ class UpwardPass:
 
     def __init__(self, model: Model, levels: tuple[PriorLevel, ...], settings: Settings) -> None:
         self.model, self.levels, self.settings = model, levels, settings
-        self.cells = cell_windows(model, settings)
+        self.cells = cell_ranges(model, settings)
         self.reaches = tuple(windows(model, settings, level) for level in range(len(levels)))
         self.messages: list[list[Message]] = [[] for _ in levels]
         self.branches: list[list[Branches]] = [[] for _ in levels]
@@ -216,7 +216,7 @@ class UpwardPass:
         return Split(lows, logs, division, targets, is_positive, tilts, is_bounded, self.is_rough, wanted)
 
     def _ranges_from_answers(self, level: int, nodes: Counts) -> Bounds:
-        """Return the ranges of nodes that their own answers and their bounds leave."""
+        """Return the ranges of counts of nodes, as far as their own answers and their bounds leave them possible."""
         reach, bounds = self.reaches[level], self.model.levels[level].bounds
         low = np.maximum(reach.low[nodes], bounds.low[nodes])
         return Bounds(low, np.minimum(reach.high[nodes], bounds.high[nodes]))
@@ -375,11 +375,11 @@ class LevelLaws:
         return Bounds(self.ends.low - more, self.ends.high + more)
 
     def record(self, nodes: Counts, lows: Counts, highs: Counts, laws: Reals) -> None:
-        """Store the estimates and the ends of distributions, shape (nodes, width), and which of them are cut off."""
+        """Store the estimates and the ends of distributions, shape (nodes, width), and mark those that are cut off."""
         step = max(1, _CHUNK // laws.shape[1])
         for start in range(0, nodes.size, step):
             rows = slice(start, start + step)
-            self._estimate(nodes[rows], lows[rows], laws[rows])
+            self._store_estimates(nodes[rows], lows[rows], laws[rows])
         limit = self.edge * laws.max(axis=1)
         is_cut_below = (laws[:, 0] > limit) & (lows > self.bounds.low[nodes])
         if not self.is_anchored:  # a sum that is too rare to be kept may end a distribution
@@ -390,7 +390,7 @@ class LevelLaws:
         self.ends.high[nodes] = lows + laws.shape[1] - 1 - matters[:, ::-1].argmax(axis=1)
         self.short[nodes] = is_cut_below | (last > limit) & (highs < self.bounds.high[nodes])
 
-    def _estimate(self, nodes: Counts, lows: Counts, laws: Reals) -> None:
+    def _store_estimates(self, nodes: Counts, lows: Counts, laws: Reals) -> None:
         """Store the estimates of some nodes."""
         summary, tail = self.summary, (1 - _LEVEL) / 2
         positions = np.arange(laws.shape[1], dtype=np.float64)

@@ -49,11 +49,11 @@ class Dirichlet:
     log_chances: Reals = field(default_factory=lambda: _ONE)
 
     def tilt(self, counts: Reals, children: int) -> Reals:
-        """Return minus the log step of an average child, shape (nodes, sets): equal counts then have level weights."""
+        """Return the tilt under which the weights of an average child are level, shape (nodes, sets)."""
         return -log_rising_steps(counts[:, None] / children, self.total / children)
 
     def weights(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """Return ln Γ(k + a)/(k!·Γ(a)) of counts of each child from the lows on, shape (nodes, sets, children, …)."""
+        """Return ln(Γ(k + a)/(k!·Γ(a))) of `width` counts of each child, shape (nodes, sets, children, …)."""
         nodes, children = lows.shape
         shape = nodes, self.total.shape[1], children
         at_low = np.broadcast_to(_log_rising(lows[:, None], self.concentrations), shape)
@@ -73,7 +73,7 @@ class Dirichlet:
         return LogWeights(at_low, _cumulative_sums(steps))
 
     def factor(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """Return ln k!·Γ(A)/Γ(k + A) of `width` counts of each node, shape (nodes, sets, …)."""
+        """Return ln(k!·Γ(A)/Γ(k + A)) of `width` counts of each node, shape (nodes, sets, …)."""
         counts = lows[:, None, None] + np.arange(width - 1)
         steps = -log_rising_steps(counts, self.total[..., None]) - tilt[..., None]
         return LogWeights(-_log_rising(lows[:, None], self.total), _cumulative_sums(steps))
@@ -99,7 +99,7 @@ class Multinomial:
         return np.log(np.maximum(counts, 1.0))[:, None]
 
     def weights(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """Return ln q^k/k! of each child."""
+        """Return ln(q^k/k!) of `width` counts of each child."""
         with np.errstate(divide="ignore"):
             logs = np.log(self.rates)
         first = np.where(lows > 0, lows, 1.0)
@@ -109,14 +109,14 @@ class Multinomial:
         return LogWeights(at_low[:, None], _cumulative_sums(steps)[:, None])
 
     def factor(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """Return ln k! of each node."""
+        """Return ln(k!) of `width` counts of each node."""
         counts = lows[:, None, None] + np.arange(width - 1.0)
         at_low = log_factorial(lows[:, None].astype(np.float64))
         return LogWeights(at_low, _cumulative_sums(np.log1p(counts) - tilt[..., None]))
 
 
 def _log_rising(counts: Counts, concentrations: Reals) -> Reals:
-    """Return ln Γ(k + a)/(k!·Γ(a)) for counts k and concentrations a; 0 without any computation if all counts are 0."""
+    """Return ln(Γ(k + a)/(k!·Γ(a))) for counts k and concentrations a; 0 without a computation if all counts are 0."""
     if counts.any():
         return log_rising(counts, concentrations)
     return np.zeros(np.broadcast_shapes(counts.shape, concentrations.shape))
@@ -250,7 +250,7 @@ class CellLevel:
         return LogWeights(logs[:, None, :, 0], (logs - logs[..., :1])[:, None] + tilted)
 
     def factor(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """Return minus the log probability of the sum if it is given, otherwise 0."""
+        """Return minus the log probability of the sum if `given` is set, otherwise 0."""
         tilted = tilt[..., None] * np.arange(width)
         if self.given is None:
             return LogWeights(np.zeros((lows.size, 1)), -tilted)

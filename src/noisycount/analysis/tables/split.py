@@ -166,7 +166,7 @@ class Split:
     is_bounded: bool = False  # True if messages have upper bounds where sums are too rare to be kept
     is_rough: bool = False  # True if the prior is learned and windows end where probabilities are small
     # range of the counts of each node, outside of which messages are not needed; None: all counts
-    wanted: Bounds | None = None
+    needed_counts: Bounds | None = None
 
     @property
     def _zone_count(self) -> int:
@@ -207,18 +207,20 @@ class Split:
         return self._tilted_parts[0].tilts
 
     @cached_property
-    def _sum(self) -> sums.FastSum | sums.PositiveSum:
+    def _child_sums(self) -> sums.FastSum | sums.PositiveSum:
         """The sums of the children."""
         if self.is_positive:
             return sums.PositiveSum(self.laws)
         at_low = self.lows.sum(axis=-1)
-        wanted = None if self.wanted is None else (self.wanted.low - at_low, self.wanted.high - at_low)
-        return sums.FastSum(self.laws, wanted)
+        needed_counts = (
+            None if self.needed_counts is None else (self.needed_counts.low - at_low, self.needed_counts.high - at_low)
+        )
+        return sums.FastSum(self.laws, needed_counts)
 
     @property
     def low(self) -> Counts:
         """Lowest count of each message, shape (nodes,)."""
-        return self.lows.sum(axis=-1) + self._sum.first
+        return self.lows.sum(axis=-1) + self._child_sums.first
 
     @property
     def constants(self) -> Reals:
@@ -229,14 +231,14 @@ class Split:
     def _log_factors(self) -> tuple[Reals, Reals]:
         """Logarithms of the factors of the probabilities of sums, and the constants that were subtracted from them."""
         tilted, at_low, _ = self._tilted_parts
-        tilts, width = tilted.tilts, self._sum.law.shape[-1]
+        tilts, width = tilted.tilts, self._child_sums.law.shape[-1]
         zones = [
             self.division.factor(self.low, width, tilts[:, zone :: self._zone_count])
             for zone in range(self._zone_count)
         ]
         at_first, above = (np.stack(parts, axis=2) for parts in zip(*zones, strict=True))
         chances = np.repeat(self.division.log_chances, self._zone_count)
-        tilt_at_first = tilts * self._sum.first[:, None]
+        tilt_at_first = tilts * self._child_sums.first[:, None]
         constants = tilted.constants + at_low + at_first.reshape(tilts.shape) - tilt_at_first + chances
         largest = constants.max(axis=-1)
         factors = above.reshape(*tilts.shape, width) + (constants - largest[:, None])[..., None]
@@ -251,7 +253,7 @@ class Split:
     def messages_of_sets(self) -> Reals:
         """Messages of each set of parameters, shape (nodes, sets, counts)."""
         with np.errstate(divide="ignore"):
-            logs = self._log_factors[0] + np.log(self._sum.law)
+            logs = self._log_factors[0] + np.log(self._child_sums.law)
         nodes, _, counts = logs.shape
         return logs.reshape(nodes, -1, self._zone_count, counts).max(axis=2)
 
@@ -276,8 +278,8 @@ class Split:
 
         −inf if a sum is kept or impossible.
         """
-        law, (tilted, _, tilted_logs) = self._sum.law, self._tilted_parts
-        positions = np.arange(law.shape[-1], dtype=np.float64) + self._sum.first[:, None, None]
+        law, (tilted, _, tilted_logs) = self._child_sums.law, self._tilted_parts
+        positions = np.arange(law.shape[-1], dtype=np.float64) + self._child_sums.first[:, None, None]
         positions = np.broadcast_to(positions, law.shape)
         is_rare = (law == 0) & (positions >= tilted.least[..., None])
         is_rare &= positions <= tilted.most[..., None]
@@ -287,7 +289,7 @@ class Split:
         chernoff = sums.log_bounds(self.laws, summand_moments, positions)
         if tilted_logs is not None:
             np.minimum(chernoff, sums.steep_bounds(tilted_logs, summand_moments, positions), out=chernoff)
-        bounds = np.minimum(np.log(_ROUNDED * self._sum.smallest), chernoff)
+        bounds = np.minimum(np.log(_ROUNDED * self._child_sums.smallest), chernoff)
         return np.where(is_rare, bounds, -np.inf)
 
     def descent(self, laws: Reals) -> Descent:
@@ -302,11 +304,11 @@ class Split:
         """
         is_possible = (laws > 0)[:, None]
         logs = np.where(is_possible, self._log_factors[0] - _finite_or_zero(self.messages)[:, None], -np.inf)
-        is_kept = self._sum.law > 0
+        is_kept = self._child_sums.law > 0
         outside = laws[:, None] * np.exp(np.where(is_kept, logs, -np.inf))
-        leave_one_out = self._sum.leave_one_out(outside)
+        leave_one_out = self._child_sums.leave_one_out(outside)
         joint = np.einsum("nscw,nscw->ncw", self.laws, leave_one_out.values)
-        zone_shares = (outside * self._sum.law).sum(axis=-1)
+        zone_shares = (outside * self._child_sums.law).sum(axis=-1)
         chances = zone_shares.reshape(len(laws), -1, self._zone_count).sum(axis=-1)
         mass = joint.sum(axis=-1, keepdims=True)
         joint = np.where(mass > 0, joint, self.laws[:, 0])
@@ -334,10 +336,10 @@ class Split:
 
         Shapes: parts (sets, width), laws (counts,).
         """
-        law = self._sum.law[0]
+        law = self._child_sums.law[0]
         logs = self._log_factors[0][0] - _finite_or_zero(self.messages)[0]
         shares = law * np.exp(np.where(law > 0, logs, -np.inf))
-        return Crossing.from_parts(self._sum, shares, parts, laws, is_rough=self.is_rough)
+        return Crossing.from_parts(self._child_sums, shares, parts, laws, is_rough=self.is_rough)
 
     def _neglected_probability(self, laws: Reals, logs: Reals) -> Reals:
         """Return upper bounds of the probability that is lost with sums that are set to 0, shape (nodes,).
@@ -345,10 +347,10 @@ class Split:
         A sum is set to 0 if it may be a rounding error. With several sets of parameters, a count may be set to 0 under
         one of them alone. Then at most the probability of that count is lost.
         """
-        law = self._sum.law
+        law = self._child_sums.law
         if (law > 0).all():
             return np.zeros(len(laws))
-        neglected = _share_sums(laws, np.where(law > 0, -np.inf, logs + np.log(_ROUNDED * self._sum.smallest)))
+        neglected = _share_sums(laws, np.where(law > 0, -np.inf, logs + np.log(_ROUNDED * self._child_sums.smallest)))
         small_loss = _SMALL_LOSS_LEARNED if self.is_rough else _SMALL_LOSS
         return (
             neglected

@@ -389,7 +389,7 @@ class _SummandGroups:
             outside_of_block = outside[block[0], :, block[1]]
             circular = np.zeros((*outside_of_block.shape[:-1], self.length))
             np.put_along_axis(circular, self._kept_positions(block, sets), outside_of_block, axis=-1)
-            products_of_others = _products_of_others(self._spectra(block))
+            products_of_others = _products_without_one(self._spectra(block))
             energy = self._squares(products_of_others).max(axis=-1) * (outside_of_block**2).sum(axis=-1)
             np.maximum(squares[block[0]], energy.max(axis=-1), out=squares[block[0]])
             products = np.conj(products_of_others, out=products_of_others)
@@ -407,7 +407,7 @@ class _SummandGroups:
         return (2 * energy - np.abs(spectra[..., 0]) ** 2) / self.length
 
 
-def _products_of_others(spectra: NDArray[np.complex128]) -> NDArray[np.complex128]:
+def _products_without_one(spectra: NDArray[np.complex128]) -> NDArray[np.complex128]:
     """Return, for each member on the last axis but one, the product of the transforms of all other members."""
     members = spectra.shape[-2]
     products = np.empty_like(spectra)

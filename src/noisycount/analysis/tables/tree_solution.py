@@ -145,14 +145,14 @@ class TreeSolution:
     def law(self, level: int, position: int) -> TableLaw | SmoothLaw:
         """Return the distribution of a node's count."""
         if level < len(self.up.levels):
-            return self._in_records(self.down[level].laws[position])
+            return self._law_in_records(self.down[level].laws[position])
         parent = int(self.up.model.tree.parents(level)[position])
         split, above, children = self.family(level - 1, parent)
         position_in_family = int(np.flatnonzero(children == position)[0])
         law = split.descent(above).laws[0, position_in_family]
-        return self._in_records(NodeLaw(int(split.lows[0, position_in_family]), law))
+        return self._law_in_records(NodeLaw(int(split.lows[0, position_in_family]), law))
 
-    def _in_records(self, node: NodeLaw) -> TableLaw | SmoothLaw:
+    def _law_in_records(self, node: NodeLaw) -> TableLaw | SmoothLaw:
         """Return a distribution of packs as one of records, linear between packs."""
         law = node.table
         if self.records == 1:
@@ -176,7 +176,7 @@ class TreeSolution:
         mean = float(cells.mean[is_in].sum())
         centre = round(mean)
         shares = [np.bincount(level, is_in) / np.bincount(level) for level in tree.levels]
-        top = _PartlySummed.from_node(self, shares, (0, 0))
+        top = _PartlySummedNode.from_node(self, shares, (0, 0))
 
         def characteristic(angles: Reals) -> Complexes:
             values = top.given_counts(angles, root.low, root.law.size) @ root.law
@@ -187,7 +187,7 @@ class TreeSolution:
         spread = math.sqrt(max(-2 * math.log(abs(characteristic(np.array([angle]))[0])), 0.0)) / angle
         negligible = _ROUGH if self.up.is_rough else _FINE
         low, law = law_by_characteristic(characteristic, mean - centre, spread, reach, negligible)
-        return self._in_records(NodeLaw(centre + low, law))
+        return self._law_in_records(NodeLaw(centre + low, law))
 
     def draws(self, number: int, random: np.random.Generator) -> Counts:
         """Draw tables of counts of the cells, shape (number, cells).
@@ -220,7 +220,7 @@ class TreeSolution:
 
 
 def imprecise_nodes(down: Sequence[LevelLaws], aim: float) -> list[NDArray[np.bool_]]:
-    """Return, for each level above the cells, which nodes have too large an error or too narrow a range."""
+    """Return, for each level above the cells, a mask of the nodes with too large an error or too narrow a range."""
     return [(level.rounding > aim) | level.short for level in down[:-1]]
 
 
@@ -279,7 +279,7 @@ class _PartOfSum(NamedTuple):
 
     law: Reals  # distribution of their sum, shape (sets, sums)
     counts: Counts | None = None  # these sums minus their mean, if all children are in the sum; None if none is
-    inner: "_PartlySummed | None" = None  # the child, if it is partly in the sum
+    inner: "_PartlySummedNode | None" = None  # the child, if it is partly in the sum
 
     def weighted_law(self, angles: Reals) -> Complexes:
         """Return the distribution times the characteristic function given the count, shape (angles, sets, sums).
@@ -295,7 +295,7 @@ class _PartOfSum(NamedTuple):
 
 
 @frozen(eq=False)
-class _PartlySummed:
+class _PartlySummedNode:
     """A node some but not all of whose cells are in a sum."""
 
     lowest: int  # lowest count in the division of its parent; 0 for the root
@@ -306,7 +306,7 @@ class _PartlySummed:
 
     @classmethod
     def from_node(cls, solution: TreeSolution, shares: list[Reals], node: tuple[int, int], lowest: int = 0) -> Self:
-        """Return a node, given by its level and position, with all nodes below it that are partly in the sum."""
+        """Return the node at a level and position, with all nodes below it that are partly in the sum."""
         level, position = node
         split, law_of_node, children = solution.family(level, position)
         cell_shares = shares[level + 1][children]

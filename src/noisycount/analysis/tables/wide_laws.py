@@ -131,9 +131,9 @@ Kinds = Sequence[tuple[int, CountDistribution]]
 def lattice_sum(kinds: Kinds, mean: float, deviation: float) -> TableLaw | SmoothLaw:
     """Return the distribution of a sum of independent counts; of a wide sum from its values at every h-th count.
 
-    Each count is shared among four multiples of h, so that its first three moments are preserved. Sums then have their
-    mean, variance and third moment. Sums below 32·h are computed at every count. h is 1 up to a standard deviation of
-    8,192 records, then at most 1/128 of it.
+    Each count is replaced by a distribution on four multiples of the stride h with the same first three moments. Sums
+    then have their mean, variance and third moment. Sums below 32·h are computed at every count. h is 1 up to a
+    standard deviation of 8,192 records, then at most 1/128 of it.
 
     Numerical error: 1e-6 in the probability of up to a count; 1e-14 where h is 1.
     """
@@ -183,10 +183,10 @@ def _graded_law(near: Reals, first: int, densities: Reals, stride: int, deviatio
         tables = [np.maximum(np.log(each), smallest) for each in (near, densities)]
 
     def log_weight(counts: Reals) -> Reals:
-        logs = _cubic(tables[1], counts / stride - first)
+        logs = _cubic_values(tables[1], counts / stride - first)
         is_near = counts < near.size
         if is_near.any():
-            logs[is_near] = _cubic(tables[0], counts[is_near])
+            logs[is_near] = _cubic_values(tables[0], counts[is_near])
         return logs
 
     ends = first * stride, (first + densities.size - 1) * stride
@@ -195,7 +195,7 @@ def _graded_law(near: Reals, first: int, densities: Reals, stride: int, deviatio
     return _centred_law(log_weight, ends, peak, (), deviation / _BROAD)
 
 
-def _cubic(values: Reals, positions: Reals) -> Reals:
+def _cubic_values(values: Reals, positions: Reals) -> Reals:
     """Return values between 0, 1, …, by cubics through the four nearest."""
     start = np.clip(np.floor(positions), 1, values.size - 3).astype(np.int64)
     return interpolate_cubic(values, start, positions - start)
@@ -203,7 +203,7 @@ def _cubic(values: Reals, positions: Reals) -> Reals:
 
 def _shares_at_multiples(law: CountDistribution, stride: int) -> tuple[NDArray[np.int64], Reals]:
     """Return the multiples of a stride among which the probabilities of counts are shared, and the shares."""
-    counts, weights = _quadrature(law, stride)
+    counts, weights = _quadrature_points(law, stride)
     if stride == 1:
         return counts.astype(np.int64), weights
     first = np.maximum(np.floor(counts / stride) - 1, 0)
@@ -217,8 +217,8 @@ def _shares_at_multiples(law: CountDistribution, stride: int) -> tuple[NDArray[n
     return places.ravel(), shares.ravel()
 
 
-def _quadrature(law: CountDistribution, stride: int) -> tuple[Reals, Reals]:
-    """Return points x and weights w with Σ w·h(x) = E[h(K)] for h smooth between multiples of the stride.
+def _quadrature_points(law: CountDistribution, stride: int) -> tuple[Reals, Reals]:
+    """Return points x and weights w with Σ w·g(x) = E[g(K)] for g smooth between multiples of the stride.
 
     With stride 1, or for a distribution in a table, the points are all counts and the weights their probabilities.
     """

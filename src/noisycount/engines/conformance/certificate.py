@@ -56,7 +56,7 @@ class Certificate:
     unheld: tuple[str, ...] = ()  # records that its tables cannot store, which were not tested
 
     def __post_init__(self) -> None:
-        """Raise ValueError if `noisycount doctor` cannot have written the certificate."""
+        """Raise ValueError if the certificate has a form that `noisycount doctor` never writes."""
         date.fromisoformat(self.date)
         texts = (self.identity.engine, self.identity.version, self.identity.collation, *self.unheld)
         is_whole = all(isinstance(text, str) and text for text in texts)

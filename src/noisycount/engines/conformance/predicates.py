@@ -56,7 +56,7 @@ def random_person_predicates(schema: Mapping[str, Kind], number: int, seed: str)
 
 
 def random_person_values(rows: Sequence[tree.Column], draws: Draws, depth: int = 2) -> list[tree.Column]:
-    """Draw values of a person, of which some are moved by a duration; their conditions use others up to a depth."""
+    """Draw values of a person. Some are shifted by a duration, and conditions contain other values up to a depth."""
     inner = random_person_values(rows, draws, depth - 1) if depth and draws.is_one_in(2) else []
     maker = PredicateMaker(draws, [*rows, *inner])
     values: list[tree.Column] = []
@@ -64,13 +64,13 @@ def random_person_values(rows: Sequence[tree.Column], draws: Draws, depth: int =
         value: tree.Column = person_value(rows, maker)
         if value.kind.is_moment and draws.is_one_in(2):
             amount = draws.one_of((1, 30, 366, 11, 9_999)) * draws.one_of((1, -1))
-            value = Shifted.by(value, amount, draws.one_of(("day", "month", "year")))
+            value = Shifted.from_duration(value, amount, draws.one_of(("day", "month", "year")))
         values.append(value)
     return values
 
 
 def person_value(rows: Sequence[tree.Column], maker: "PredicateMaker", table: str | None = None) -> PersonValue:
-    """Draw a value of a person from columns of its rows, in a data set of several tables from the rows of one."""
+    """Draw a value of a person from the columns of rows. If `table` is given, the rows are those of this table."""
     draws = maker.draws
     where = EVERY_ROW if draws.is_one_in(4) else maker.predicate(draws.below(2), 3)
     function = draws.one_of([*Function, Function.COUNT])
@@ -213,7 +213,7 @@ def _are_comparable(column: tree.Column, other: tree.Column) -> bool:
 
 
 def parsed_predicates(parsed: Sequence[tree.Column], texts: Sequence[str]) -> Iterator[tree.Predicate]:
-    """Yield predicates that distinguish all values that texts spell.
+    """Yield predicates that distinguish all numbers or days that texts state.
 
     Args:
         parsed: Columns of these texts, under the functions of the language.
@@ -234,10 +234,10 @@ def fixed_predicates(schema: Mapping[str, Kind]) -> Iterator[tree.Predicate]:
     for name, kind in schema.items():
         column = tree.Column(name, kind)
         yield from (tree.Missing(column), tree.Not(tree.Missing(column)))
-        yield from _with_values(column)
+        yield from _value_comparisons(column)
         yield from _column_comparisons(column, schema)
-    yield from _patterns(schema)
-    yield from _three_valued(schema)
+    yield from _pattern_predicates(schema)
+    yield from _connective_predicates(schema)
 
 
 def _operators(column: tree.Column) -> tuple[tree.Operator, ...]:
@@ -245,7 +245,7 @@ def _operators(column: tree.Column) -> tuple[tree.Operator, ...]:
     return (tree.Operator.EQUAL, tree.Operator.NOT_EQUAL) if is_boolean else tuple(tree.Operator)
 
 
-def _with_values(column: tree.Column) -> Iterator[tree.Predicate]:
+def _value_comparisons(column: tree.Column) -> Iterator[tree.Predicate]:
     """Yield comparisons of a column with every value of its kind, in every way."""
     literals = [tree.Literal(column.kind, value) for value in LITERALS[column.kind]]
     for literal, operator in product(literals, _operators(column)):
@@ -270,15 +270,15 @@ def _column_comparisons(column: tree.Column, schema: Mapping[str, Kind]) -> Iter
                 yield tree.Comparison(column, operator, tree.Column(name, kind))
 
 
-def _patterns(schema: Mapping[str, Kind]) -> Iterator[tree.Predicate]:
+def _pattern_predicates(schema: Mapping[str, Kind]) -> Iterator[tree.Predicate]:
     """Yield tests of texts with every pattern, and their negations."""
     texts = [tree.Column(name, kind) for name, kind in schema.items() if kind is Kind.TEXT]
     for column, pattern in product(texts, PATTERNS):
         yield from (tree.Pattern(column, pattern), tree.Not(tree.Pattern(column, pattern)))
 
 
-def _three_valued(schema: Mapping[str, Kind]) -> Iterator[tree.Predicate]:
-    """Yield every connective of conditions that may be unknown, and its negations."""
+def _connective_predicates(schema: Mapping[str, Kind]) -> Iterator[tree.Predicate]:
+    """Yield every connective applied to conditions that may be unknown, and the negations of these predicates."""
     flags = [tree.Column(name, kind) for name, kind in schema.items() if kind is Kind.BOOLEAN]
     numbers = [tree.Column(name, kind) for name, kind in schema.items() if kind is Kind.INTEGER]
     truths: list[tree.Predicate] = [

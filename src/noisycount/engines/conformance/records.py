@@ -27,7 +27,7 @@ Choice = TypeVar("Choice")
 class Draws:
     """A sequence of pseudorandom choices, equal on every machine.
 
-    `seed`: what all of them follow from.
+    All choices follow from the text `seed`.
 
     Example:
         >>> Draws("a").below(1000) == Draws("a").below(1000)
@@ -171,7 +171,7 @@ def digest(exercises: Iterable[Exercise]) -> str:
     """Return the SHA-256 of exercises, in hexadecimal digits."""
     sha = sha256()
     for exercise in exercises:
-        for line in _lines(exercise):
+        for line in _digested_parts(exercise):
             text = json.dumps(line, sort_keys=True, separators=(",", ":"), allow_nan=False)
             sha.update(f"{text}\n".encode())
     return sha.hexdigest()
@@ -185,7 +185,7 @@ def table_parts(question: TableQuestion) -> dict[str, object]:
         return {"by": [part.text for part in question.parts], **common_parts}
     return {
         "by": [part.text for part in question.keys.parts],
-        "keys": [[_cell(key) for key in values] for values in question.keys.values],
+        "keys": [[_cell_to_json(key) for key in values] for values in question.keys.values],
         "cells": question.keys.codes.tolist(),
         "levels": [[level.name, level.of_cell.tolist()] for level in question.levels],
         "other": question.has_other,
@@ -193,17 +193,17 @@ def table_parts(question: TableQuestion) -> dict[str, object]:
     }
 
 
-def _lines(exercise: Exercise) -> Iterator[object]:
-    """Yield the parts of an exercise, each small enough for one line."""
+def _digested_parts(exercise: Exercise) -> Iterator[object]:
+    """Yield the parts of an exercise for its digest: the columns, each record and each question."""
     kinds = {name: kind.value for name, kind in exercise.schema.items()}
     yield [exercise.name, kinds, exercise.unit, exercise.is_optional, exercise.is_refused]
     for record in exercise.records:
-        yield [_cell(record.get(name)) for name in exercise.schema]
+        yield [_cell_to_json(record.get(name)) for name in exercise.schema]
     yield from map(canonical_text, exercise.predicates)
     yield from map(table_parts, exercise.tables)
 
 
-def _cell(value: object) -> object:
+def _cell_to_json(value: object) -> object:
     """Return a cell as a JSON value, with its kind if JSON has no such type."""
     match value:
         case float():

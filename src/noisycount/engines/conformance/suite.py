@@ -90,11 +90,11 @@ _LONGEST = 60  # characters of a list of keys or edges in a message
 
 
 def number_text(question: TableQuestion, place: object) -> str:
-    """Return a text for one number of a table.
+    """Return a text that identifies one count of a table.
 
     Args:
         question: The table.
-        place: The level and node of the number, or the keys of its group; None: the whole table.
+        place: The level and node of the count, or the keys of its group; None: the whole table.
     """
     parts = question.keys.parts if isinstance(question, CellQuestion) else question.parts
     text = f"by {' and '.join(_shortened(part.text) for part in parts)}"
@@ -103,11 +103,11 @@ def number_text(question: TableQuestion, place: object) -> str:
     if question.max_groups is not None:
         text += f", at most {question.max_groups} a person with salt {question.salt!r}"
     if isinstance(question, CellQuestion) and isinstance(place, tuple):
-        return f"{text}: {_node(question, *place)}"
+        return f"{text}: {_node_text(question, *place)}"
     return f"{text}: {'all of it' if place is None else place}"
 
 
-def _node(question: CellQuestion, level: int, node: int) -> str:
+def _node_text(question: CellQuestion, level: int, node: int) -> str:
     """Return the name of a level, and the keys of a node's cells."""
     named = question.levels[level]
     cells = [cell for cell, parent in enumerate(named.of_cell.tolist()) if parent == node]
@@ -144,13 +144,13 @@ class _Examiner:
             with ExitStack() as stack:
                 source = None if exercise.is_refused else self._open(exercise, stack)
                 if exercise.is_refused:
-                    answers: Iterable[Answer] = self._refusal(exercise)
+                    answers: Iterable[Answer] = self._refusal_answer(exercise)
                 elif source is None:
                     self.unheld.append(exercise.name)
                     self._report_progress(exercise.questions)
                     continue
                 else:
-                    answers = chain(self._counts(exercise, source), self._tables(exercise, source))
+                    answers = chain(self._predicate_answers(exercise, source), self._table_answers(exercise, source))
                 for answer in answers:
                     yield exercise.name, answer
 
@@ -181,7 +181,7 @@ class _Examiner:
     def _source(self, exercise: Exercise) -> AbstractContextManager[Source]:
         return self.engine.source(exercise.records, exercise.schema, exercise.unit)
 
-    def _refusal(self, exercise: Exercise) -> Iterator[Answer]:
+    def _refusal_answer(self, exercise: Exercise) -> Iterator[Answer]:
         """Yield the answer about records that must be refused: it should be None."""
         count = None
         with suppress(SourceError), self._source(exercise) as source:
@@ -189,8 +189,8 @@ class _Examiner:
         self._report_progress(exercise.questions)
         yield partial(canonical_text, exercise.predicates[0]), None, count
 
-    def _counts(self, exercise: Exercise, source: Source) -> Iterator[Answer]:
-        """Yield the counts of predicates, in scans of many."""
+    def _predicate_answers(self, exercise: Exercise, source: Source) -> Iterator[Answer]:
+        """Yield the counts of predicates, many in one scan."""
         expected = true_counts(exercise)
         for first in range(0, len(exercise.predicates), _BATCH):
             batch = exercise.predicates[first : first + _BATCH]
@@ -199,7 +199,7 @@ class _Examiner:
                 yield partial(canonical_text, predicate), true_count, count
             self._report_progress(len(batch))
 
-    def _tables(self, exercise: Exercise, source: Source) -> Iterator[Answer]:
+    def _table_answers(self, exercise: Exercise, source: Source) -> Iterator[Answer]:
         """Yield the counts of tables, number by number."""
         for question in exercise.tables:
             expected = table_counts(reference(exercise), question)

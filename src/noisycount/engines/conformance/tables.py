@@ -122,7 +122,7 @@ class TableMaker:
 
     def values(self, part: GroupBy) -> tuple[Key, ...]:
         """Draw different keys of a grouping."""
-        known = part.known_keys or tuple(_keys(part))
+        known = part.known_keys or tuple(_keys_of_literals(part))
         max_groups = len(known) + 1 if part.known_keys else _MOST_KEYS
         return tuple(self.draws.some_of([*known, None], 1 + self.draws.below(max_groups)))
 
@@ -137,8 +137,8 @@ class TableMaker:
         )
 
 
-def _keys(part: GroupBy) -> list[Key]:
-    """Return the keys of a grouping that the literals have."""
+def _keys_of_literals(part: GroupBy) -> list[Key]:
+    """Return the keys of the groups that contain the literals of the suite."""
     values = LITERALS[part.column.kind]
     if isinstance(part, Period):
         return sorted({part.key(value) for value in (*values, date(1999, 12, 31))}, key=str)
@@ -157,7 +157,7 @@ def truncated_tables(towns: Sequence[str]) -> Iterator[TableQuestion]:
         yield KeyQuestion(parts, None, max_groups, salt)
         keys = _town_and_age_keys(parts, towns)
         for has_other in (False, True):
-            levels = _levels(len(keys) + has_other)
+            levels = _three_levels(len(keys) + has_other)
             yield CellQuestion(keys, None, levels, has_other, max_groups, salt)
 
 
@@ -168,7 +168,7 @@ def _town_and_age_keys(parts: tuple[GroupBy, ...], towns: Sequence[str]) -> KeyS
     return KeySet(parts, values, np.array(codes, np.int32).reshape(-1, len(parts)))
 
 
-def _levels(cells: int) -> tuple[Level, ...]:
+def _three_levels(cells: int) -> tuple[Level, ...]:
     """Return three levels: the cells, pairs of neighbouring cells, and the total."""
     cell = np.arange(cells, dtype=np.int32)
     return (Level("cells", cell, cells), Level("pairs", cell // 2, (cells + 1) // 2), Level("total", cell * 0, 1))
@@ -193,11 +193,11 @@ _MOST_ROWS = 9
 def exercises() -> Iterator[Exercise]:
     """Yield the exercises. The first one shows whether an engine can make tables at all."""
     yield from _exercises_of_all_kinds()
-    yield from _persons()
+    yield from _exercises_of_persons()
     yield _exercise_of_many_persons()
     yield from _exercises_of_spelled_texts()
-    yield _values_of_persons()
-    yield from _named_columns()
+    yield _exercise_of_person_values()
+    yield from _exercises_of_column_names()
     yield Exercise("no records", MIXED, [], predicates=[Constant(value=True), *_column_predicates(MIXED)])
     yield Exercise(
         "a record without a person",
@@ -219,7 +219,7 @@ def _exercises_of_all_kinds() -> Iterator[Exercise]:
         yield Exercise(name, MIXED, records, unit, predicates, tables)
 
 
-def _persons() -> Iterator[Exercise]:
+def _exercises_of_persons() -> Iterator[Exercise]:
     """Yield exercises with persons of 1, 2, 1,000 and a few records, whose names are nearly equal."""
     numbers = (0, -1, 7, 2**53, 2**53 + 1, 2**63 - 1, -(2**63))
     for kind, persons in ((Kind.INTEGER, numbers), (Kind.TEXT, _NAMES), (Kind.BOOLEAN, (True,))):
@@ -235,7 +235,7 @@ def _persons() -> Iterator[Exercise]:
         yield Exercise(name, schema, records, PERSON, predicates, tables)
 
 
-def _values_of_persons() -> Exercise:
+def _exercise_of_person_values() -> Exercise:
     """Return an exercise with persons of up to nine records, in which few different cells make many ties."""
     draws = Draws("values of persons")
     cells: Mapping[Kind, Sequence[Any]] = {
@@ -300,7 +300,7 @@ def _age_predicates() -> Iterator[Predicate]:
         yield Not(Pattern(town, f"%{name}%"))
 
 
-def _named_columns() -> Iterator[Exercise]:
+def _exercises_of_column_names() -> Iterator[Exercise]:
     """Yield exercises with columns whose names are keywords, contain signs, or differ only in case."""
     for about, names in (
         ("columns named like keywords", _KEYWORDS),

@@ -1,6 +1,6 @@
 """Readers of workbooks and of statistics files, each in a process of its own whose memory is limited.
 
-A packed file of a megabyte can ask for any amount of memory, and a reader that gets none ends its process. So the
+A compressed file of a megabyte can need any amount of memory. If memory is short, the reading process ends. So the
 process of the desk or the service never reads such a file itself.
 """
 
@@ -32,7 +32,7 @@ EXACT = 2**53  # below it, a float is as good as an integer
 
 
 def memory_limit(place: Path) -> int:
-    """Return how many bytes of memory the reader of a file may use."""
+    """Return the number of bytes of memory that the reader of a file may use."""
     return _BASE + _PER_BYTE * place.stat().st_size
 
 
@@ -73,7 +73,7 @@ def read_apart(reader: str, place: Path, *arguments: object) -> list[Any] | None
 def sheet_rows(place: str, table: str | None, explains: bool) -> Iterator[Any]:  # noqa: FBT001 - pickled by place
     """Yield the names of a workbook's sheets, its losses, and batches of rows of the sheet `table`, or of the only one.
 
-    `explains`: whether to look for losses; else there are none.
+    If `explains` is False, losses are not examined.
     """
     calamine = import_module("python_calamine")  # an extra, and only for workbooks
     _require_short_cells(place)
@@ -84,7 +84,7 @@ def sheet_rows(place: str, table: str | None, explains: bool) -> Iterator[Any]: 
         if name in names:
             yield sheet_losses(place, name) if explains else {}
             rows = iter(book.get_sheet_by_name(name).to_python(skip_empty_area=False))
-            while batch := [list(map(_cell, row)) for row in islice(rows, _AT_ONCE)]:
+            while batch := [list(map(_sheet_cell, row)) for row in islice(rows, _AT_ONCE)]:
                 yield batch
 
 
@@ -95,7 +95,7 @@ _CELLS = (b"c r=", b"si>", b"si ", b"row ")  # of tags that begin or end a cell 
 
 
 def _require_short_cells(place: str) -> None:
-    """Raise SourceError if a cell of a workbook is longer than Excel keeps; read in pieces, as a cell may expand."""
+    """Raise SourceError if a cell of a workbook is longer than Excel allows. Reads in pieces, as a cell may expand."""
     with suppress(BadZipFile), ZipFile(place) as book:  # another file is refused when it is read
         for part in book.infolist():
             if part.file_size > _LONGEST_TEXT and part.filename.endswith(".xml"):
@@ -150,7 +150,7 @@ _HAS_RESULT = re.compile(rb"<(?:\w+:)?v[^>/]*>[^<]").search
 
 
 def _unreadable_reason(attributes: bytes, cell: bytes) -> str | None:
-    """Return what keeps a cell of a sheet from being read; None if nothing does."""
+    """Return the reason why a cell of a sheet cannot be read; None if it can be read."""
     if b't="e"' in attributes:
         return "errors"
     is_lost = _MAY_LOSE(cell) and b't="str"' not in attributes and not _HAS_RESULT(cell)
@@ -164,7 +164,7 @@ def _tags(book: ZipFile, part: str, name: str) -> Iterator[dict[str, str]]:
         yield defaultdict(str, {key: unescape(value) for key, value in re.findall(r'(\w+)="([^"]*)"', tag)})
 
 
-def _cell(cell: object) -> object:
+def _sheet_cell(cell: object) -> object:
     """Return a cell of a sheet, which keeps all numbers as floats; None if it is empty."""
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < EXACT:
         return int(cell)
@@ -174,7 +174,7 @@ def _cell(cell: object) -> object:
 def statistics_columns(place: str, reader: str, encoding: str | None) -> Iterator[Any]:
     """Yield the value labels of a file of SPSS, Stata or SAS, then each column's name and cells.
 
-    Months, quarters and weeks are read as their first day, and times that are no times of day as durations.
+    Months, quarters and weeks are read as their first day. Times of 24 hours or more are read as durations.
     """
     pyreadstat = import_module("pyreadstat")  # an extra, and only for such files
     encoded = {} if encoding is None else {"encoding": encoding}
@@ -222,7 +222,7 @@ READERS: dict[str, Callable[..., Iterator[Any]]] = {"sheet": sheet_rows, "statis
 
 
 def _limit_memory(size: int) -> None:
-    """Let this process use at most so many bytes, and leave no image of its memory when it ends."""
+    """Limit the memory of this process, in bytes, and prevent a core dump."""
     try:
         import resource  # noqa: PLC0415 - of this system alone
     except ImportError:
@@ -232,8 +232,8 @@ def _limit_memory(size: int) -> None:
             resource.setrlimit(limit, (largest, largest))
 
 
-def _serve() -> None:
-    """Read one file as standard input asks, and write its parts to standard output, then True if that is all."""
+def _serve_one_file() -> None:
+    """Read the file that standard input names, and write its parts to standard output, and True after the last part."""
     reader, place, limit, arguments = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by `read_apart`
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # nothing that a reader prints gets between the parts
@@ -255,4 +255,4 @@ def _serve() -> None:
 
 
 if __name__ == "__main__":
-    _serve()
+    _serve_one_file()

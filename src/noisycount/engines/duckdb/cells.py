@@ -1,4 +1,4 @@
-"""The SQL of the value that the text of a cell stands for, which depends on no other cell."""
+"""SQL expressions that turn the text of a cell into its value. The value depends on this cell only."""
 
 import re
 from collections.abc import Sequence
@@ -26,12 +26,12 @@ _MOMENTS = "BETWEEN TIMESTAMP '0001-01-01' AND TIMESTAMP '9999-12-31 23:59:59.99
 
 
 def truth_words(form: ColumnFormat) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words for true and for false, in whatever case."""
+    """Return the words for true and the words for false; their case does not matter."""
     return form.true or _TRUE, form.false or _FALSE
 
 
 def plain_cast(text: str, form: ColumnFormat) -> str | None:
-    """Return the SQL of DuckDB's own reading of a text, which most cells agree with; None if there is none."""
+    """Return the SQL of DuckDB's own cast of a text, which is right for most cells; None if there is no such cast."""
     if form.kind in {Kind.TEXT, Kind.BOOLEAN} or form.date_format is not None or form.nan:
         return None
     if form.kind is Kind.REAL and form.decimal == ",":
@@ -40,14 +40,14 @@ def plain_cast(text: str, form: ColumnFormat) -> str | None:
 
 
 def sure_cases(text: str, cast: str | None, form: ColumnFormat) -> str:
-    """Return the cases of a CASE of SQL in which a text is surely a value; an empty text if there are none.
+    """Return the branches of a SQL CASE in which a text certainly has a value; an empty text if there are none.
 
-    If no case is true, the text may still be a value. DuckDB casts more texts than it should: it rounds 1.5
+    If no branch applies, the text may still have a value. DuckDB casts more texts than it should: it rounds 1.5
     to an integer, and reads 1_0, 0x10, epoch and infinity.
     """
     match form.kind:
         case Kind.BOOLEAN:
-            true, false = (_is_one_of(words, text) for words in truth_words(form))
+            true, false = (_is_one_of_sql(words, text) for words in truth_words(form))
             return f"WHEN {true} THEN true WHEN {false} THEN false"
         case _ if cast is None:
             return ""
@@ -63,13 +63,16 @@ def sure_cases(text: str, cast: str | None, form: ColumnFormat) -> str:
     return f"WHEN {test} THEN {cast}"
 
 
-def _is_one_of(words: Sequence[str], text: str, function: str = "") -> str:
-    """Return the SQL of whether a text is one of some words, as a function makes both. A long IN is a slow join."""
+def _is_one_of_sql(words: Sequence[str], text: str, function: str = "") -> str:
+    """Return the SQL condition that a text is one of some words, after `function` is applied to both.
+
+    A long IN is slow.
+    """
     return f"({' OR '.join(f'{function}({text}) = {function}({quoted_text(word)})' for word in words)})"
 
 
 def _is_plain_real(text: str, cast: str, decimal: str) -> str:
-    """Return the SQL of whether a text is a finite number without a blank, a plus or a mark between thousands."""
+    """Return the SQL condition that a text is a finite number without a blank, a plus or a mark between thousands."""
     marks = ["_"] if decimal == "." else ["_", "."]
     absent = " AND ".join(f"NOT contains({text}, '{mark}')" for mark in marks)
     return f"{absent} AND {text} >= '-' AND isfinite({cast})"
@@ -79,28 +82,29 @@ _NO_NUMBER = "[+-]?(?i:inf(inity)?)|(?i:nan)"
 
 
 def is_given_sql(cell: str, form: ColumnFormat) -> str:
-    """Return the SQL of whether a cell has a value: it is neither empty nor a word for a missing one."""
+    """Return the SQL condition that a cell has a value: it is neither empty nor a word for a missing value."""
     words = form.missing if _keeps_blanks(form) and form.normalise != "NFKC" else (*form.missing, "")
-    return f"({cell} IS NOT NULL{_is_none_of(_cell_text(cell, form), words)}{_is_no_nan(_cell_text(cell, form), form)})"
+    text = _cell_text(cell, form)
+    return f"({cell} IS NOT NULL{_and_none_of_sql(text, words)}{_and_not_nan_sql(text, form)})"
 
 
 def typed_cell(cell: str, form: ColumnFormat, cast: str | None = None) -> str:
-    """Return the SQL of the value that a text stands for, null if it stands for none."""
-    value = _value(_cell_text(cell, form), form)
+    """Return the SQL of the value of a text; null if the text has none."""
+    value = _value_sql(_cell_text(cell, form), form)
     if sure := sure_cases(cell, cast or plain_cast(cell, form), form):
         value = f"CASE {sure} ELSE {value} END"
     words = (*form.missing, "") if form.trim or form.normalise == "NFKC" else form.missing
-    conditions = _is_none_of(_cell_text(cell, form), words) + _is_no_nan(_cell_text(cell, form), form)
+    conditions = _and_none_of_sql(_cell_text(cell, form), words) + _and_not_nan_sql(_cell_text(cell, form), form)
     return f"CASE WHEN true{conditions} THEN {value} END" if conditions else value
 
 
-def _is_none_of(text: str, words: Sequence[str]) -> str:
-    """Return the SQL that a text is none of some words, to follow another condition."""
+def _and_none_of_sql(text: str, words: Sequence[str]) -> str:
+    """Return the SQL of a further condition: a text is none of some words."""
     return "".join(f" AND {text} <> {quoted_text(word)}" for word in words)
 
 
-def _is_no_nan(text: str, form: ColumnFormat) -> str:
-    """Return the SQL that a text is not NaN, to follow another condition, if NaN is a missing value."""
+def _and_not_nan_sql(text: str, form: ColumnFormat) -> str:
+    """Return the SQL of a further condition: a text is not NaN, if NaN is a missing value."""
     return f" AND lower({text}) <> 'nan'" if form.nan else ""
 
 
@@ -119,7 +123,7 @@ def _keeps_blanks(form: ColumnFormat) -> bool:
 
 
 def _cell_text(cell: str, form: ColumnFormat) -> str:
-    """Return the SQL of a cell with plain signs if its form states so, and without blanks that are no part of it."""
+    """Return the SQL of a cell with plain signs if its form states so, and without blanks around its value."""
     if form.normalise == "NFKC":
         cell = f"CASE WHEN regexp_full_match({cell}, '{PLAIN_TEXT}') THEN {cell} ELSE compatible_text({cell}) END"
     if _keeps_blanks(form):
@@ -127,20 +131,20 @@ def _cell_text(cell: str, form: ColumnFormat) -> str:
     return f"trim({cell}, '{WHITE_SPACE if form.kind is Kind.TEXT else BLANKS}')"
 
 
-def _value(text: str, form: ColumnFormat) -> str:
+def _value_sql(text: str, form: ColumnFormat) -> str:
     match form.kind:
         case Kind.TEXT:
-            return _spelled_alike(text, form)
+            return _normal_text_sql(text, form)
         case Kind.INTEGER | Kind.REAL:
-            return _number(text, form)
+            return _number_sql(text, form)
         case Kind.BOOLEAN:
             return _boolean_sql(text, form)
         case _:
-            return _date_or_time(text, form)
+            return _date_or_time_sql(text, form)
 
 
-def _spelled_alike(text: str, form: ColumnFormat) -> str:
-    """Return the SQL of a text in the one spelling that a form has for it.
+def _normal_text_sql(text: str, form: ColumnFormat) -> str:
+    """Return the SQL of a text in normal form, which is the same for all its spellings.
 
     Capital letters first: small letters of two shapes, such as both of Greek s, have one capital letter.
     """
@@ -165,10 +169,10 @@ def _group_pattern(form: ColumnFormat) -> str:
 _BLANKS = "[ \t\u00a0\u2009\u202f]*"
 
 
-def _without_symbols(text: str, form: ColumnFormat) -> str:
+def _without_symbols_sql(text: str, form: ColumnFormat) -> str:
     """Return the SQL of a number with its minus in front, without the symbols and brackets that its owner states.
 
-    A symbol may stand around the brackets and within them, and before or behind a minus: `$(5)`, `($5)`, `5- $` and
+    A symbol may be outside or inside the brackets, and before or after a minus: `$(5)`, `($5)`, `5- $` and
     `5 $-` are all -5.
     """
     symbols = "|".join(map(re.escape, form.symbols))
@@ -180,9 +184,9 @@ def _without_symbols(text: str, form: ColumnFormat) -> str:
     return text
 
 
-def _number(text: str, form: ColumnFormat) -> str:
-    """Return the SQL of a number; one too large for its type is none."""
-    digits = _without_symbols(text, form)
+def _number_sql(text: str, form: ColumnFormat) -> str:
+    """Return the SQL of a number; null for a number that is too large for its type."""
+    digits = _without_symbols_sql(text, form)
     plain = f"regexp_replace({digits}, {quoted_text(_group_pattern(form))}, '', 'g')"
     if form.decimal == ",":
         plain = f"replace({plain}, ',', '.')"
@@ -197,15 +201,15 @@ def _number(text: str, form: ColumnFormat) -> str:
 
 
 def _boolean_sql(text: str, form: ColumnFormat) -> str:
-    true, false = (_is_one_of(words, text, "lower") for words in truth_words(form))
+    true, false = (_is_one_of_sql(words, text, "lower") for words in truth_words(form))
     return f"CASE WHEN {true} THEN true WHEN {false} THEN false END"
 
 
-def _date_or_time(text: str, form: ColumnFormat) -> str:
+def _date_or_time_sql(text: str, form: ColumnFormat) -> str:
     """Return the SQL of a date or a time."""
     type_ = SQL_TYPES[form.kind]
     if form.date_format == ZONED:
-        pattern, value = ISO_ZONED, f"TRY_CAST({_near_zone(text)} AS TIMESTAMPTZ) AT TIME ZONE 'UTC'"
+        pattern, value = ISO_ZONED, f"TRY_CAST({_adjacent_zone_sql(text)} AS TIMESTAMPTZ) AT TIME ZONE 'UTC'"
     elif form.date_format == EXCEL:
         pattern, value = _serial_day_sql(text, form.kind)
     elif form.date_format is None:
@@ -220,18 +224,18 @@ def _parse_date_sql(text: str, date_format: str) -> str:
     if "%n" in date_format:  # DuckDB would round nanoseconds: they are cut off
         text = f"regexp_replace({text}, '([.,][0-9]{{6}})[0-9]+', '\\1')"
         date_format = date_format.replace("%n", "%f")
-    value = _read_in_english(text, date_format)
+    value = _parse_english_sql(text, date_format)
     if re.search("%[aAbBpz]| ", date_format):
         single = f"regexp_replace({text}, '{DATE_BLANK}+', ' ', 'g')"
-        return f"coalesce({value}, {_read_in_english(*_english_date_sql(single, re.sub(' +', ' ', date_format)))})"
+        return f"coalesce({value}, {_parse_english_sql(*_english_date_sql(single, re.sub(' +', ' ', date_format)))})"
     return value
 
 
-def _read_in_english(text: str, date_format: str) -> str:
-    """Return the SQL of a date or a time with the words that DuckDB reads."""
+def _parse_english_sql(text: str, date_format: str) -> str:
+    """Return the SQL that parses a date or a time after its words are translated to those that DuckDB reads."""
     if "%z" not in date_format:
         return f"try_strptime({text}, {quoted_text(date_format)})"
-    zoned = f"regexp_replace({_near_zone(text)}, 'Z$', '+00')"
+    zoned = f"regexp_replace({_adjacent_zone_sql(text)}, 'Z$', '+00')"
     return f"try_strptime({zoned}, {quoted_text(date_format.replace(' %z', '%z'))}) AT TIME ZONE 'UTC'"
 
 
@@ -285,8 +289,8 @@ def _without_captures(pattern: str) -> str:
     return re.sub(r"(?<!\\)\((?!\?)", "(?:", pattern)
 
 
-def _near_zone(text: str) -> str:
-    """Return the SQL of a time whose zone DuckDB reads: as +hh or +hh:mm, and right behind the time."""
+def _adjacent_zone_sql(text: str) -> str:
+    """Return the SQL of a time whose zone is written as DuckDB reads it: +hh or +hh:mm directly after the time."""
     near = f"regexp_replace({text}, ' ?(Z|[+-][0-9:]+)$', '\\1')"
     return f"regexp_replace({near}, '([+-][0-9]{{2}})([0-9]{{2}})$', '\\1:\\2')"
 

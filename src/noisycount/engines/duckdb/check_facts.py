@@ -29,10 +29,10 @@ _SLACK = 2  # factor for the first, estimated number of texts
 
 
 def with_values(connection: Connection, check: Check, unit: str | None) -> Check:
-    """Return a check with the values of texts in the view `records`, which only the owner may see."""
+    """Return a check with facts about the texts in the view `records`. Only the owner may see them."""
     if len(check.columns) > _MOST_COLUMNS:
         return check
-    columns = (column if column.name == unit else _with_values(connection, column) for column in check.columns)
+    columns = (column if column.name == unit else _with_text_facts(connection, column) for column in check.columns)
     texts = "SELECT {0} FROM records WHERE {0} IS NOT NULL LIMIT {1}"
 
     def some_texts(name: str, number: int) -> list[str]:
@@ -41,11 +41,11 @@ def with_values(connection: Connection, check: Check, unit: str | None) -> Check
     return with_resemblances(replace(check, columns=tuple(columns)), unit, some_texts)
 
 
-def _with_values(connection: Connection, column: ColumnCheck) -> ColumnCheck:
-    """Return the facts of a column with those of its texts.
+def _with_text_facts(connection: Connection, column: ColumnCheck) -> ColumnCheck:
+    """Return the check of a column with facts about its texts.
 
-    These are the number of ids if the column names persons, the number of different texts, their frequencies if they
-    are few, and their spellings.
+    The facts are: the number of ids if the column may name persons, the number of different texts, the frequency of
+    each if there are few, and spellings.
     """
     name = quoted_name(column.name)
     if column.kind is not None and names_persons(column.name):

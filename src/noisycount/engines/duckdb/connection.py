@@ -69,10 +69,10 @@ def without_engine_errors(work: Callable[[], Result], refusal: str, without_memo
 Connection: TypeAlias = duckdb.DuckDBPyConnection
 
 
-def readable_place(path: Path) -> Path:
+def require_readable_place(path: Path) -> Path:
     """Return the absolute path of a readable file, or of a folder or pattern of Parquet files."""
     if not is_several(path):
-        return readable_file(path)
+        return require_readable_file(path)
     place = Path(os.path.abspath(path))  # noqa: PTH100 - a pattern is no path on the disk
     for file in files_of(place):
         if file.suffix.lower() not in COLUMNAR:
@@ -80,11 +80,11 @@ def readable_place(path: Path) -> Path:
                 f"{str(path)!r} matches {file.name!r}, but only Parquet files are read as one: "
                 "name the one file, or a pattern such as data/*.parquet"
             )
-        readable_file(file)
+        require_readable_file(file)
     return place
 
 
-def readable_file(path: Path) -> Path:
+def require_readable_file(path: Path) -> Path:
     """Return the absolute path of a readable file. Raise SourceError if it cannot be read."""
     shown = repr(str(path))
     try:
@@ -130,7 +130,7 @@ def private_connection() -> Connection:
 
 
 def lock(connection: Connection) -> None:
-    """Take from a connection all access to files and extensions, except to files that it has open."""
+    """Deny a connection all access to files and extensions, except to the files that it has open."""
     for setting in _LOCKS:
         connection.execute(f"SET {setting}")
 
@@ -184,7 +184,7 @@ class Cursors:
 
 @dataclass(slots=True)
 class SharedConnection:
-    """A connection that is shared by the tables of a data set, until `lock` takes its access to other files."""
+    """A connection that the tables of a data set share. `lock` later denies it access to other files."""
 
     cursors: Cursors = field(default_factory=lambda: Cursors(private_connection()))
     views: int = 0  # number of views of tables so far

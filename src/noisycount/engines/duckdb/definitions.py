@@ -14,7 +14,7 @@ from noisycount.engines.views.relations import (
     UnprovenError,
     ViewDefinition,
     fold,
-    unreadable_view,
+    unreadable_view_error,
 )
 from noisycount.engines.views.stability import require_stable
 from noisycount.frozen import frozen
@@ -97,8 +97,8 @@ def _require_equal_plans(
 ) -> None:
     """Raise SourceError if the engine may read other tables for a view than `FileRelations.find` returns.
 
-    The engine must plan each view as it plans the same query with the schema of each table. A macro of the file is
-    found as well, as the query finds none.
+    The engine must plan each view as it plans the same query with the schema of each table written out. This also
+    detects a macro of the file, which the query does not find.
     """
     relation = relations.named(name)
     if isinstance(relation, BaseTable):
@@ -124,7 +124,7 @@ def _require_equal_plans(
             is_equal = False
         if not is_equal:
             names = ", ".join(sorted(table.name for table in base_tables(view, relations.find, dialect)))
-            raise unreadable_view(name, f"the engine may take a table or function for another: it reads {names}")
+            raise unreadable_view_error(name, f"the engine may take a table or function for another: it reads {names}")
 
 
 def duckdb_relations(connection: Connection) -> FileRelations:
@@ -166,7 +166,7 @@ def _types_of(types: dict[str, str], sql: str) -> dict[str, str]:
 
 
 def sqlite_relations(database: sqlite3.Connection) -> FileRelations:
-    """Return the relations of a SQLite file. Virtual tables, and the tables that these keep, show what others hold."""
+    """Return the relations of a SQLite file. Virtual tables, and tables that they keep, show content of others."""
     definitions = dict(
         database.execute("SELECT name, sql FROM sqlite_master WHERE type IN ('table', 'view')").fetchall()
     )
@@ -179,7 +179,7 @@ def sqlite_relations(database: sqlite3.Connection) -> FileRelations:
                 columns = database.execute(f"PRAGMA table_xinfo({quoted_name(name)})").fetchall()
             except sqlite3.OperationalError:  # as it reads itself, or what is not there
                 columns = []
-            types = _types_of({column: _affinity(type_) for _, column, type_, *_ in columns}, sql)
+            types = _types_of({column: _comparison_type(type_) for _, column, type_, *_ in columns}, sql)
             entries["main", name] = (
                 BaseTable(name, types, tuple(_sqlite_keys(database, name, columns)))
                 if kind == "table"
@@ -198,8 +198,8 @@ def _sqlite_keys(database: sqlite3.Connection, name: str, columns: Sequence[Sequ
             yield frozenset(column for _, _, column in named)
 
 
-def _affinity(type_: str) -> str:
-    """Return the type by which SQLite compares the values of a column, if equal values are equal texts."""
+def _comparison_type(type_: str) -> str:
+    """Return the type by which SQLite compares the values of a column, if equal values have equal texts."""
     declared = type_.upper()
     if "INT" in declared:
         return "integer"

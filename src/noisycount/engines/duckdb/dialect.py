@@ -144,7 +144,7 @@ class DuckDBDialect(shared.Dialect):
         return sa.func.regexp_matches(text, self.text_literal(pattern), type_=sa.Boolean())
 
     def normal_spelling(self, text: shared.Expression) -> shared.Expression:
-        """Return a text that is equal for likely spellings of one text."""
+        """Return a text in a normal form, in which likely spellings of the same text are equal."""
         is_plain = sa.func.regexp_full_match(text, self.text_literal(PLAIN_TEXT))  # true of most ids, and fast
         plain = sa.func.trim(sa.func.compatible_text(text), self.text_literal(WHITE_SPACE))
         trimmed = sa.case((is_plain, text), else_=plain)
@@ -163,13 +163,13 @@ class DuckDBDialect(shared.Dialect):
         return flag
 
     def range_code(self, value: shared.Expression, edges: Sequence[int | float]) -> shared.Expression | None:
-        """Return the number itself. `with_ranges` finds its range."""
+        """Return the number unchanged. `with_ranges` finds its range later."""
         del edges
         return value
 
     def with_ranges(self, rows: sa.Select[Any], wide: Mapping[str, NumberRanges]) -> sa.Select[Any]:
         """Return rows in which keys are replaced by their ranges in lists of edges."""
-        return reduce(lambda ranged, item: _with_range(ranged, *item), wide.items(), rows)
+        return reduce(lambda ranged, item: _with_range_index(ranged, *item), wide.items(), rows)
 
     def listed(self, name: str, columns: shared.Lists) -> sa.FromClause:
         """Register rows of values at the cursor, and return them as a table."""
@@ -190,8 +190,8 @@ def _boolean(flag: shared.Expression) -> shared.Expression:
     return flag if isinstance(flag.type, sa.Boolean) else sa.cast(flag, sa.Boolean())
 
 
-def _with_range(rows: sa.Select[Any], name: str, part: NumberRanges) -> sa.Select[Any]:
-    """Replace a key by its range: a bisection finds the number of edges that are at most the key.
+def _with_range_index(rows: sa.Select[Any], name: str, part: NumberRanges) -> sa.Select[Any]:
+    """Return rows with a key replaced by the index of its range: a bisection counts the edges that are at most the key.
 
     An index beyond the list gives a missing edge, which no key reaches.
     """
@@ -256,14 +256,14 @@ class _SlotRecords(StatementRecords):
     """The records of the view, with a slot in place of each condition."""
 
     def condition(self, predicate: Predicate) -> shared.Expression:
-        """Return the slot."""
+        """Return the slot that stands for the condition."""
         del predicate
         return sa.literal_column(_SLOT, sa.Boolean())
 
 
 @lru_cache(maxsize=128)
 def _count_pieces(number: int, unit: str | None, kind: Kind | None) -> list[str]:
-    """Return the statement that counts a number of conditions, split where each condition stands."""
+    """Return the statement that counts a number of conditions, as the texts before, between and after them."""
     records = records_of(unit, kind)
     slots = _SlotRecords(records.table, records.of_column, records.person, records.dialect)
     text, _ = shared.text_of(statements.count_statement([Constant(value=True)] * number, slots), DUCKDB)
@@ -272,7 +272,10 @@ def _count_pieces(number: int, unit: str | None, kind: Kind | None) -> list[str]
 
 @lru_cache(maxsize=512)
 def flag_text(shape: Predicate, *, is_boolean: bool) -> Text:
-    """Return the SQL of the flag of a shape, as a boolean if persons are counted, and its values by name."""
+    """Return the SQL of the flag of a predicate of a shape, and its values by name.
+
+    It is a boolean if persons are counted.
+    """
     flag = DuckDBDialect().flag(records_of(None, None).condition(shape))
     return shared.text_of(_boolean(flag) if is_boolean else flag, DUCKDB)
 
@@ -284,13 +287,13 @@ def _person_text(shapes: Sequence[Predicate], unit: str | None, kind: Kind | Non
 
 
 def _with_cache(write_text: Any, size: int) -> Callable[..., Any]:  # noqa: ANN401 - a function with a cache
-    """Return a function with its cache, or without it if its text would be long."""
+    """Return the function with a cache. A long text is not cached."""
     function: Callable[..., Any] = write_text if size <= _MOST_PARTS else write_text.__wrapped__
     return function
 
 
 def _name_of_place(place: int, match: re.Match[str]) -> str:
-    """Return the name of a value in a statement of several conditions; the name of a column as it is."""
+    """Return a name made unique in a statement of several conditions; the name of a column is unchanged."""
     return match[0] if match[1] is None else f"$p{place}_{match[1]}"
 
 
@@ -329,13 +332,13 @@ def _parsing_connection() -> Connection:
 
 @lru_cache(maxsize=128)
 def _parsed_statement(text: str) -> duckdb.Statement:
-    """Return a parsed statement for any connection, as parsing takes a quarter of the time of a small count."""
+    """Return the parsed statement of a text. It is cached, as parsing takes a quarter of the time of a small count."""
     (statement,) = _parsing_connection().extract_statements(text)
     return statement
 
 
 def _with_values(text: Text, values: Sequence[Any]) -> Text:
-    """Return a statement with the values of its blanks."""
+    """Return a statement with values in place of its blanks."""
     return text[0], text[1] | {blank_name(number): value for number, value in enumerate(values)}
 
 

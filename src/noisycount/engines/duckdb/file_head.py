@@ -25,7 +25,7 @@ _FORMAT_HEAD = 4096  # bytes that the format of a file is found from
 class ContentType:
     """A kind of content of files."""
 
-    words: str  # what a file of it is, for messages
+    words: str  # description of such a file, for messages
     # what its owner can do if the name of the file ends otherwise; empty: give it a name with the first ending
     remedy: str = ""
     endings: tuple[str, ...] = ()  # of the names of such files, if they can be read
@@ -61,10 +61,10 @@ _CONTENTS = {
 
 
 def content_of(path: Path) -> ContentType | None:
-    """Return what a file holds, if its first bytes reveal that; None for lines of cells, and if it cannot be read."""
+    """Return the type of a file's content, by its first bytes; None for lines of cells, and for an unreadable file."""
     with suppress(OSError, EOFError, zlib.error, ValueError):
-        is_packed = path.suffix.lower() == ".gz"
-        with (gzip.open if is_packed else open)(path, "rb") as file:
+        is_compressed = path.suffix.lower() == ".gz"
+        with (gzip.open if is_compressed else open)(path, "rb") as file:
             head = file.read(_FORMAT_HEAD).removeprefix(b"\xef\xbb\xbf")
         return next(
             (content for start, content in _CONTENTS.items() if re.match(start, head, re.DOTALL | re.IGNORECASE)), None
@@ -73,7 +73,10 @@ def content_of(path: Path) -> ContentType | None:
 
 
 def require_content(path: Path, kind: str) -> None:
-    """Raise SourceError if a file holds something else than its name says. `kind`: what files of that name are."""
+    """Raise SourceError if the content of a file does not agree with its name.
+
+    `kind` is the content that the name suggests.
+    """
     content = content_of(path) if path.is_file() else None
     if content is not None and not path.name.lower().endswith(content.endings or ("\0",)):
         remedy = content.remedy or f"give it a name that ends in {content.endings[0]}"
@@ -93,19 +96,22 @@ UNREADABLE = (OSError, EOFError, zlib.error)
 
 def opened_bytes(place: Path) -> BinaryIO:
     """Open a file for its bytes, decompressed."""
-    open_file = gzip.open if is_packed(place) else open
+    open_file = gzip.open if is_compressed(place) else open
     return open_file(place, "rb")  # type: ignore[return-value]  # a GzipFile is read as any other
 
 
-def is_packed(place: Path) -> bool:
-    """Return True if a file is named as one that gzip has packed. Reading it in Python checks that it is whole."""
+def is_compressed(place: Path) -> bool:
+    """Return True if the name of a file says that gzip has compressed it.
+
+    Reading it in Python checks that it is complete.
+    """
     return place.suffix.lower() == ".gz"
 
 
 def is_whole(place: Path) -> bool:
-    """Return True unless gzip has packed a file and it was damaged since: DuckDB does not compare its checksum."""
+    """Return False if a file that gzip has compressed is damaged. DuckDB does not compare its checksum."""
     with suppress(*UNREADABLE), opened_bytes(place) as file:
-        while is_packed(place) and file.read(CHUNK):
+        while is_compressed(place) and file.read(CHUNK):
             pass
         return True
     return False
@@ -115,8 +121,8 @@ def read_head(place: Path, stated: FileFormat) -> tuple[str, str]:
     """Return the encoding of a file and its first characters, which hold the whole line of names."""
     size = _HEAD
     while True:
-        head = _first_bytes(place, size)
-        encoding = stated.encoding or _encoding(head)
+        head = _read_first_bytes(place, size)
+        encoding = stated.encoding or _encoding_of_mark(head)
         text = _decode_head(place, head, encoding)
         records = len(first_records(text, ",", stated.quoted_by, stated.skip or 0))
         is_enough = records >= _RECORDS - 1 or (size > _HEAD and records > _FEWEST)
@@ -125,13 +131,13 @@ def read_head(place: Path, stated: FileFormat) -> tuple[str, str]:
         size *= 4
 
 
-def _first_bytes(place: Path, size: int) -> bytes:
+def _read_first_bytes(place: Path, size: int) -> bytes:
     """Return the first bytes of a file."""
     with suppress(*UNREADABLE), opened_bytes(place) as file:
         return file.read(size)
     with suppress(OSError):
         with place.open("rb") as file:
-            is_other = is_packed(place) and file.read(2) != _PACKED
+            is_other = is_compressed(place) and file.read(2) != _PACKED
         if is_other:
             raise SourceError(f"{str(place)!r} cannot be read: gzip has not packed it, so leave .gz out of its name")
     raise SourceError(f"{str(place)!r} cannot be read, as it is damaged: {COPY_AGAIN}")
@@ -146,8 +152,8 @@ def delimiter_of(place: Path) -> str | None:
     return "\t" if ".tsv" in map(str.lower, place.suffixes[-2:]) else None
 
 
-def _encoding(head: bytes) -> str:
-    """Return the encoding that a mark at the beginning of a file states, or else UTF-8."""
+def _encoding_of_mark(head: bytes) -> str:
+    """Return the encoding that a byte order mark at the beginning of a file states, or else UTF-8."""
     return next((name for mark, name in _MARKS.items() if head.startswith(mark)), "utf-8")
 
 
@@ -211,7 +217,7 @@ def detect_form(form: FileFormat, text: str) -> FileFormat:
 
 
 def _likelihood(records: Sequence[Sequence[str]]) -> tuple[bool, bool, int, int]:
-    """Return what is larger for the delimiter that gave these records if it is more likely."""
+    """Return a sort key of the records that a delimiter gives: the likelier the delimiter, the larger the key."""
     number, width = usual_width(records)
     has_names = width > 1 and len(records[count_titles(records)]) > 1  # the comma of decimals stands in no name
     return width > 1, has_names, number, width

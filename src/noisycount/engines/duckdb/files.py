@@ -97,8 +97,8 @@ def require_copy(connection: Connection, copy: Path, forms: Mapping[str, ColumnF
     return relation
 
 
-def _texts(connection: Connection, place: Path, description: Description) -> Relation:
-    file = load_texts(place, description.form, connection, mends=description.is_for_check)
+def _open_texts(connection: Connection, place: Path, description: Description) -> Relation:
+    file = load_texts(place, description.form, connection, repairs=description.is_for_check)
     table = TextTable(connection, file.names)
     relation = _typed_relation(table, description, file.form, partial(file.lines, connection), file.layout)
     check = relation.check
@@ -115,7 +115,7 @@ def _open_json(connection: Connection, place: Path, description: Description) ->
 
 
 def _open_workbook(connection: Connection, place: Path, description: Description) -> Relation:
-    sheet = Workbook.load(place, connection, description.table, description.form, mends=description.is_for_check)
+    sheet = Workbook.load(place, connection, description.table, description.form, repairs=description.is_for_check)
     table = TextTable(connection, sheet.layout.names, sheet.types, sheet.losses)
     lines = lambda rows: {row: sheet.places[row] for row in rows}  # noqa: E731 - one use
     return _typed_relation(table, description, sheet.layout.form, lines, sheet.layout)
@@ -194,11 +194,11 @@ def _open_parquet(connection: Connection, place: Path, description: Description)
     if not is_several(place):
         allow_parquet_files(connection, place)
         patterns = [path_pattern(place)]
-        single = _read(patterns)
+        single = _files_sql(patterns)
         metadata = ParquetMetadata.read(connection, patterns) if description.is_for_check else ParquetMetadata()
         is_of_pandas = are_of_pandas(connection, patterns)
         return Relation(single, part=lambda *_: single, is_of_pandas=is_of_pandas, metadata=metadata)
-    _require_nothing_beside(place)
+    _require_only_parquet(place)
     files = files_of(place)
     keys = hive_keys(place, files)
     allow_parquet_files(connection, *files, *(file.resolve() for file in files))
@@ -212,13 +212,13 @@ def _open_parquet(connection: Connection, place: Path, description: Description)
     selected = [*_selected_columns(keys)] if keys else ["*"]
 
     def part(cursor: Connection, numbers: Sequence[int]) -> str:
-        sql = _read([patterns[number] for number in numbers], names_files=bool(keys))
+        sql = _files_sql([patterns[number] for number in numbers], names_files=bool(keys))
         present = {name.lower() for name in cursor.sql(f"SELECT * FROM {sql}").columns}
         absent = [column for name, column in columns.items() if name not in present]
         nulls = (f"CAST(NULL AS {type_}) AS {quoted_name(name)}" for name, type_ in absent)
         return f"(SELECT {', '.join([*selected, *nulls])} FROM {sql})"
 
-    sql = _read(patterns, names_files=bool(keys))
+    sql = _files_sql(patterns, names_files=bool(keys))
     sql = f"(SELECT {', '.join(selected)} FROM {sql})" if keys else sql
     metadata = ParquetMetadata.read(connection, patterns) if description.is_for_check else ParquetMetadata()
     return Relation(sql, part=part, keys=names, is_of_pandas=is_of_pandas, metadata=metadata)
@@ -254,7 +254,7 @@ def _is_date(text: str) -> bool:
         return False
 
 
-def _require_nothing_beside(place: Path) -> None:
+def _require_only_parquet(place: Path) -> None:
     """Raise SourceError if a folder has files of records that would not be read."""
     for file in files_below(place) if place.is_dir() else ():
         kind = next((kind for ending, kind in FORMATS.items() if file.name.lower().endswith(ending)), PARQUET)
@@ -270,11 +270,11 @@ def _open_lake(connection: Connection, lake: "Lake", _: Description) -> Relation
     names = lake.names(connection)
     _allow_paths(connection, names)
     _require_one_type(connection, str(lake), names)
-    return Relation(_read(names))
+    return Relation(_files_sql(names))
 
 
-def _read(names: list[str], *, names_files: bool = False) -> str:
-    """Return the relation of some files; if `names_files`, with the path of each record's file."""
+def _files_sql(names: list[str], *, names_files: bool = False) -> str:
+    """Return the SQL that reads some files; if `names_files`, with the path of each record's file."""
     patterns = ", ".join(map(quoted_text, names))
     path = f", filename={quoted_text(_FILE)}" if names_files else ""
     return f"read_parquet([{patterns}], union_by_name=true, hive_partitioning=false{path})"
@@ -288,7 +288,7 @@ def _require_one_type(connection: Connection, place: str, names: list[str]) -> d
     """
     known: dict[str, tuple[str, str]] = {}
     for file in names:
-        columns = connection.sql(f"SELECT * FROM {_read([file])}")
+        columns = connection.sql(f"SELECT * FROM {_files_sql([file])}")
         for name, type_ in zip(columns.columns, map(str, columns.types), strict=True):
             first_column = known.setdefault(name.lower(), (name, type_))
             if first_column[0] != name:
@@ -303,13 +303,13 @@ def _require_one_type(connection: Connection, place: str, names: list[str]) -> d
     return known
 
 
-def _copy(connection: Connection, place: Path, description: Description) -> Relation:
+def _open_copy(connection: Connection, place: Path, description: Description) -> Relation:
     allow_parquet_files(connection, place)
     sql = require_copy(connection, place, description.kinds or {}, description.unit)
     return Relation(sql, part=lambda *_: sql)
 
 
-def _database(connection: Connection, place: Path, description: Description) -> Relation:
+def _open_database(connection: Connection, place: Path, description: Description) -> Relation:
     path = quoted_text(place.as_posix())
     connection.execute(f"ATTACH {path} AS file (READ_ONLY, TYPE duckdb)")
     connection.execute("SET enable_external_access = false")  # views could read other files
@@ -341,7 +341,7 @@ TEXTS = Format(
     "CSV",
     "it is UTF-8, that its first line names the columns, and that every line has as many cells",
     "a CSV file is held in memory as a whole, so make some free, or make it a Parquet file",
-    _texts,
+    _open_texts,
     holds_texts=True,
     describes=_LAYOUT | {"encoding", "delimiter", "quote", "ragged"},
 )
@@ -363,9 +363,13 @@ _WORKBOOK = Format(
 )
 PARQUET = Format("Parquet", "the file is whole", "make some free", _open_parquet)
 LAKE = Format("Parquet", "its files are whole, and that the store answers", "make some free", _open_lake)
-COPY = Format("Parquet", "the file is whole, or remove it", "make some free", _copy)
+COPY = Format("Parquet", "the file is whole, or remove it", "make some free", _open_copy)
 _DATABASE = Format(
-    "DuckDB", "the file is whole and that no other program is writing it", "make some free", _database, has_tables=True
+    "DuckDB",
+    "the file is whole and that no other program is writing it",
+    "make some free",
+    _open_database,
+    has_tables=True,
 )
 SQLITE = Format(
     "SQLite",
@@ -393,7 +397,7 @@ FORMATS = {
 }
 
 
-def _database_of(path: Path) -> Format:
+def _database_format(path: Path) -> Format:
     """Return the format of a database by its content, since formats share their endings.
 
     Raises:
@@ -421,7 +425,7 @@ def format_of(path: Path, description: Description) -> Format:
     """
     file_format = PARQUET if is_several(path) else by_ending(path, FORMATS)
     if file_format is _DATABASE:
-        file_format = _database_of(path)
+        file_format = _database_format(path)
     elif not is_several(path) and description.form.header is not False:  # without a header, the first line is a record
         file_head.require_content(path, file_format.name)
     if description.table is not None and not file_format.has_tables:
@@ -441,7 +445,7 @@ def format_of(path: Path, description: Description) -> Format:
 def shares_records(place: Path, one: str, other: str, public_tables: Sequence[str] = ()) -> bool:
     """Return True if two tables or views of a file read a private table in common, or if a view cannot be read."""
     kind = by_ending(place, FORMATS)
-    kind = _database_of(place) if kind is _DATABASE else kind
+    kind = _database_format(place) if kind is _DATABASE else kind
     if kind is SQLITE:
         relations, dialect = foreign.read_sqlite(place, sqlite_relations), "sqlite"
     elif kind is _DATABASE:

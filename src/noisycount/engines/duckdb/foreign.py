@@ -167,7 +167,7 @@ def sqlite_table(connection: Connection, place: Path, table: str | None, claim: 
         relation = _stable_table(database, place, table, claim)
         rows = database.execute(f"SELECT * FROM {quoted_name(relation)}")
         names = [column[0] for column in rows.description]
-        table_of_texts = ForeignTable.load(connection, f"{str(place)!r} has", names, _batches(rows))
+        table_of_texts = ForeignTable.load(connection, f"{str(place)!r} has", names, _row_batches(rows))
         for _, name, declared, *_ in database.execute(f"PRAGMA table_info({quoted_name(relation)})").fetchall():
             numbers = table_of_texts.types[name][Kind.INTEGER] + table_of_texts.types[name][Kind.REAL]
             if numbers and re.search("DATE|TIME", declared.upper()):
@@ -206,7 +206,7 @@ def _stable_table(database: sqlite3.Connection, place: Path, table: str | None, 
     return name
 
 
-def _batches(rows: sqlite3.Cursor) -> Iterator[list[tuple[Any, ...]]]:
+def _row_batches(rows: sqlite3.Cursor) -> Iterator[list[tuple[Any, ...]]]:
     while some := rows.fetchmany(_AT_ONCE):
         yield list(zip(*some, strict=True))
 
@@ -253,7 +253,7 @@ def statistics_table(
     labels, *cells = parts
     for name in coded:
         if not labels.pop(name, None):
-            raise no_labels(name)
+            raise no_labels_error(name)
     columns = [
         _with_labels(f"column {name!r} of {str(place)!r}", column, _label_texts(labels.get(name, {})))
         for name, column in cells
@@ -270,13 +270,13 @@ def statistics_table(
     return table_of_texts
 
 
-def no_labels(column: str) -> SourceError:
+def no_labels_error(column: str) -> SourceError:
     """Return the error for a column whose `kinds` asks for codes, although the file labels none of its values."""
     return SourceError(f"kinds states codes of {column!r}, which has no labels in the file: leave codes out")
 
 
 def _with_labels(where: str, cells: Sequence[Any], labels: Mapping[Any, str]) -> Sequence[Any]:
-    """Return cells with their labels. If there are no labels and all numbers are whole, they become integers."""
+    """Return cells with labels in place of their codes. Without labels, numbers become integers if all are whole."""
     if not {*map(type, cells)} <= {float, int, type(None)}:
         return _replace_codes(where, cells, labels) if labels else cells
     numbers = np.array(cells, dtype=float)
@@ -297,7 +297,7 @@ def _with_labels(where: str, cells: Sequence[Any], labels: Mapping[Any, str]) ->
 
 
 def _replace_codes(where: str, cells: Sequence[Any], labels: Mapping[Any, str]) -> list[Any]:
-    """Return cells with their labels.
+    """Return cells with labels in place of their codes.
 
     Raises:
         SourceError: A label equals another cell, so that the two could not be distinguished.

@@ -72,8 +72,8 @@ def require_readable_cells(
 
 
 _FAILURE = "frame cannot be counted: check that it is not closed meanwhile, and that memory is free"
-# Types of units whose distinct values the version distinguishes. Other types lose precision when they are converted, or
-# different values of them have the same text.
+# Types of units whose distinct values have distinct digests. Other types lose precision when converted, or have
+# different values with the same text.
 _EXACT_UNITS = {
     *("varchar", "enum", "boolean", "uuid", "date", "timestamp", "timestamp with time zone", "float", "double"),
     *(f"{sign}{size}" for sign in ("", "u") for size in ("tinyint", "smallint", "integer", "bigint")),
@@ -183,7 +183,7 @@ class FrameSource(EngineSource, TypedSource):
     def _contents_of(self, names: Sequence[str]) -> dict[str, list[object]]:
         """Return the digested facts of some columns, by their names. Threads read the columns in parallel."""
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return dict(zip(names, pool.map(self._content, names), strict=True))
+            return dict(zip(names, pool.map(self._column_content, names), strict=True))
 
     def _require_same(self, columns: Collection[str]) -> None:
         """Close the source and raise SourceError if the unit or a column that a count read has changed.
@@ -196,7 +196,7 @@ class FrameSource(EngineSource, TypedSource):
             self.close()
             raise SourceError("frame was changed in place while it was open: open it again")
 
-    def _content(self, name: str) -> list[object]:
+    def _column_content(self, name: str) -> list[object]:
         """Return the kind or type of one column, its format, and the facts of its cells."""
         kind = self.schema.entire.get(name)
         value = typed_values(self.types, [name])[name] if kind else f"{duck.quoted_name(name)}::VARCHAR"

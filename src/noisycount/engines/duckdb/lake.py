@@ -56,7 +56,7 @@ class LakeFiles(AbstractFileSystem):  # type: ignore[misc]
         return _LONG_AGO
 
     def glob(self, path: str, **_: object) -> list[str]:
-        """Return the name itself: the files have no patterns."""
+        """Return only the given name: patterns are not expanded."""
         return [path] if self.exists(path) else []
 
     def _open(self, path: str, mode: str = "rb", **_: object) -> "LakeFile":

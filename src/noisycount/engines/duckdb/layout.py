@@ -28,7 +28,7 @@ _VALUE = re.compile(
 
 
 def is_number(text: str) -> bool:
-    """Return True if a text is made of digits, as names of columns hardly are."""
+    """Return True if a text consists of digits. A name of a column rarely does."""
     return _NUMBER.fullmatch(text.strip()) is not None
 
 
@@ -45,8 +45,8 @@ def is_value(text: str) -> bool:
 def words_in_lines(lines: Iterable[str]) -> tuple[int, bool]:
     """Return the number of words in each line, and True if one blank stands between them.
 
-    The number is 0 if the lines differ, have one word, or have below the first line no place where all words are
-    values: then they are hardly cells with blanks between them.
+    The number is 0 if the lines do not look like cells with blanks between them: they have different numbers of words,
+    or one word, or no position at which all words below the first line are values.
 
     Example:
         >>> words_in_lines(["id age", "A 31", "B 29"]), words_in_lines(["name", "Ann Lee", "Bo Li"])
@@ -60,7 +60,7 @@ def words_in_lines(lines: Iterable[str]) -> tuple[int, bool]:
 
 
 def usual_width(records: Sequence[Sequence[str]]) -> tuple[int, int]:
-    """Return the number of records that have as many cells as most have, and how many cells that is."""
+    """Return the most frequent number of cells of a record, preceded by the number of records that have it."""
     if not records:
         return 0, 0
     widths = Counter(map(len, records))
@@ -68,7 +68,7 @@ def usual_width(records: Sequence[Sequence[str]]) -> tuple[int, int]:
 
 
 def count_titles(records: Sequence[Sequence[str]]) -> int:
-    """Return the number of titles before the names of the columns, of which some may be empty.
+    """Return the number of title lines before the names of the columns. Title lines may be empty.
 
     A title fills one cell at most, which spreadsheets surround by empty ones, or far fewer than a record; or it has
     another number of cells than the names and the values below them; or it fills fewer cells than a record, and an
@@ -81,7 +81,7 @@ def count_titles(records: Sequence[Sequence[str]]) -> int:
     gaps = [
         n
         for n, row in enumerate(filled[:-1])
-        if not row and all(len(above) < usual for above in filled[:n]) and _are_above_values(records[n + 1 :], width)
+        if not row and all(len(above) < usual for above in filled[:n]) and _may_name_columns(records[n + 1 :], width)
     ]
     first = next(
         (
@@ -94,12 +94,12 @@ def count_titles(records: Sequence[Sequence[str]]) -> int:
         ),
         0,
     )
-    if len(records) > 1 and len(records[first]) != width and _are_above_values(records[first + 1 :], width):
+    if len(records) > 1 and len(records[first]) != width and _may_name_columns(records[first + 1 :], width):
         first += 1
     comments = next((n for n, record in enumerate(records) if not first_cell(record).startswith("#")), 0)
     if comments > 1 and len(records[comments]) == width and not any(map(is_value, records[comments])):
         first = max(first, comments)
-    has_many = filled and (len(filled[first]) * 2 > usual or _are_groups(records[first:], width))
+    has_many = filled and (len(filled[first]) * 2 > usual or _may_name_groups(records[first:], width))
     are_names = has_many and not any(map(is_number, filled[first]))
     is_table = width >= _FEW and all(len(record) == width for record in records[first:])
     is_below_titles = is_table and all(len(above) <= 1 for above in filled[:first])
@@ -109,16 +109,16 @@ def count_titles(records: Sequence[Sequence[str]]) -> int:
 _FEW = 3  # a title fills at most one of so many cells of a usual record
 
 
-def _are_groups(records: Sequence[Sequence[str]], width: int) -> bool:
-    """Return True if the first of some records is no title and could stand for groups of the names below it."""
+def _may_name_groups(records: Sequence[Sequence[str]], width: int) -> bool:
+    """Return True if the first record is not a title, and may name groups of the columns that the next one names."""
     groups, *others = records
     below = others[0] if others else []
     are_names = len(below) == width and all(map(str.strip, below)) and not any(map(is_value, below))
     return are_names and sum(bool(cell.strip()) for cell in groups) > 1
 
 
-def _are_above_values(records: Sequence[Sequence[str]], width: int) -> bool:
-    """Return True if the first of some records could name columns of values."""
+def _may_name_columns(records: Sequence[Sequence[str]], width: int) -> bool:
+    """Return True if the first record may name the columns of the values in the records below."""
     names, *others = records
     return len(names) == width and any(
         not is_value(name) and (present := [*filter(str.strip, cells)]) and all(map(is_value, present))
@@ -128,7 +128,7 @@ def _are_above_values(records: Sequence[Sequence[str]], width: int) -> bool:
 
 @frozen
 class Layout:
-    """Names of a table, and the rules of which of its rows are records."""
+    """Names of the columns of a table, and the rules that decide which of its rows are records."""
 
     form: FileFormat
     first: tuple[str, ...]  # the cells of the first row
@@ -140,18 +140,18 @@ class Layout:
     rows_by_rule: tuple[OddRows, ...] = ()
 
     @classmethod
-    def read(cls, first: Sequence[str], form: FileFormat, where: str, *, mends: bool = False) -> "Layout":
+    def read(cls, first: Sequence[str], form: FileFormat, where: str, *, repairs: bool = False) -> "Layout":
         """Return the layout of a table by its first row.
 
-        `where`: the row, for messages. `mends`: whether to state in the form what the names lack, and to list it as a
+        `where` names the row in messages. If `repairs`, what the names lack is added to the form, and listed as a
         fault.
 
         Raises:
             SourceError: The row has no names, or two that are equal.
         """
-        names = _names(first, form)
+        names = _column_names(first, form)
         fault = _names_fault(first, names, form)
-        if fault is not None and mends and any(map(str.strip, first)):
+        if fault is not None and repairs and any(map(str.strip, first)):
             form_with_names = _form_with_names(first, form, names)
             parts = [part for part in ("header", "names") if getattr(form_with_names, part) != getattr(form, part)]
             line = where.partition(" of ")[0]
@@ -173,10 +173,10 @@ class Layout:
         return cls(form, tuple(first), header, names)
 
     def with_form(self, form: FileFormat, fault: str) -> "Layout":
-        """Return the layout by another form of the same table, which has a fault if that is not stated."""
+        """Return the layout with another form of the same table. List the fault if the owner must state the form."""
         parts = [part for part in ("names", "ragged") if getattr(form, part) != getattr(self.form, part)]
         faults = {**dict.fromkeys(parts, fault), **self.faults}
-        return replace(self, form=form, names=_names(self.first, form), faults=faults)
+        return replace(self, form=form, names=_column_names(self.first, form), faults=faults)
 
     @property
     def unnamed(self) -> dict[int, str]:
@@ -192,7 +192,7 @@ class Layout:
 
     @property
     def has_rules(self) -> bool:
-        """True if some rows may be no records."""
+        """True if rules leave out some rows, as they are not records."""
         return any(getattr(self.form, rule) for rule in _RULES)
 
     def rule_against(self, row: Sequence[str]) -> str | None:
@@ -232,16 +232,16 @@ class Layout:
         return replace(self, rows_by_rule=tuple(by_rule))
 
     def is_like_header(self, row: Sequence[str]) -> bool:
-        """Return True if a row repeats the names, in whatever case."""
+        """Return True if a row repeats the names, without regard to case."""
         return bool(self.header) and trimmed_cells(row) == self.header
 
     def begins_table(self, row: Sequence[str]) -> bool:
-        """Return True if a row begins as the names do and holds no value, as the names of another table below."""
+        """Return True if a row looks like the names of another table: it begins like the names, and has no value."""
         cells = trimmed_cells(row)
         return bool(self.header[:1] == cells[:1] != ("",)) and len(cells) > 1 and not any(map(is_value, cells))
 
     def padded_row(self, row: list[str]) -> list[str] | None:
-        """Return a row with as many cells as there are names; None if it has fewer, or more that are not empty."""
+        """Return a row with one cell for each name, without empty cells beyond them; None if this is impossible."""
         width = len(self.names)
         if len(row) == width:
             return row
@@ -254,7 +254,7 @@ _RULES = ("drop_empty_rows", "drop_rows_like_header", "comment", "footer", "drop
 
 
 def first_cell(row: Sequence[str]) -> str:
-    """Return the first cell of a row that is not empty, without the blanks around it; empty: none."""
+    """Return the first cell of a row that is not empty, without blanks around it; an empty text if there is none."""
     return next((text for cell in row if (text := cell.strip(AROUND))), "")
 
 
@@ -267,12 +267,12 @@ def trimmed_cells(row: Sequence[str]) -> tuple[str, ...]:
 
 
 def _has_names(first: Sequence[str], form: FileFormat) -> bool:
-    """Return True if a line of names has some that are no numbers, or if they are stated."""
+    """Return True if a line of names has a name that is not a number, or if the owner states the names."""
     return bool(form.names) or (any(map(str.strip, first)) and not all(map(is_number, first)))
 
 
-def _names(first: Sequence[str], form: FileFormat) -> tuple[str, ...]:
-    """Return the names of the columns: those that are stated, those of the line of names, or `column1` and so on.
+def _column_names(first: Sequence[str], form: FileFormat) -> tuple[str, ...]:
+    """Return the name of each column: the stated name, else its cell in the line of names, else `column1` and so on.
 
     The name of an empty cell is `column0` if it is the first one.
     """
@@ -286,7 +286,7 @@ def _names(first: Sequence[str], form: FileFormat) -> tuple[str, ...]:
 
 
 def _names_fault(first: Sequence[str], names: Sequence[str], form: FileFormat) -> str | None:
-    """Return the fault of a line of names; None: it has none."""
+    """Return the fault of a line of names; None if it has none."""
     if form.header is not False and not _has_names(first, form):
         return "has no names of columns"
     try:
@@ -304,15 +304,15 @@ def _form_with_names(first: Sequence[str], form: FileFormat, names: Sequence[str
     seen: set[str] = set()
     for place, name in enumerate(names, start=1):
         if name.lower() in seen:
-            other = next(text for text in _other_names(name, place) if text.lower() not in free)
+            other = next(text for text in _alternative_names(name, place) if text.lower() not in free)
             free.add(other.lower())
             renamed[place] = other
         seen.add(name.lower())
     return replace(form, names=tuple(sorted(renamed.items())))
 
 
-def _other_names(name: str, place: int) -> Sequence[str]:
-    """Return names that could stand in place of one that another column has."""
+def _alternative_names(name: str, place: int) -> Sequence[str]:
+    """Return alternatives for a name that another column already has."""
     return [f"{name}_{place}", *(f"{name}_{place}_{number}" for number in range(2, place + 2))]
 
 
@@ -331,7 +331,7 @@ _LONG_SHARE = 10  # unless only one of so many lines has too many cells
 
 @frozen
 class RaggedLines:
-    """Lines that have other numbers of cells than there are names."""
+    """Lines whose number of cells differs from the number of names."""
 
     lines: tuple[tuple[int, int], ...]  # number and cells of each of the first lines
     number: int  # number of all such lines
@@ -348,7 +348,7 @@ class RaggedLines:
         return f"{text}, and {self.number - 1:,} more {are} ragged ({other_lines}{more})" if others else text
 
     def readable_form(self, form: FileFormat, names: int) -> FileFormat:
-        """Return the form by which these lines can be read, with as few lines left out as possible.
+        """Return a form with which these lines can be read and as few lines as possible are left out.
 
         If the file may hold several tables, the form is unchanged. `names`: the number of names.
         """
@@ -372,11 +372,11 @@ _YEARS = range(1900, 2101)
 def names_like_values(
     connection: Connection, check: Check, layout: Layout, repeated: int, labels_below: int
 ) -> tuple[str, ...]:
-    """Return the names that look like values of their columns; none if most names do not.
+    """Return the names that look like values of their columns; an empty tuple if most names do not.
 
-    A name does if it is a number or a date above numbers or dates, or recurs among other values of its column, in a row
-    that neither begins as the names do nor repeats most of them. `repeated`: how many rows hold names.
-    `labels_below`: how many rows right below are more names, which may repeat some.
+    A name looks like a value if it is a number or a date above numbers or dates. It also does if it recurs among the
+    other values of its column, in a row that neither begins like the names nor repeats most of them. `repeated` is the
+    number of rows that hold names, `labels_below` the number of rows directly below that are further names.
     """
     if layout.form.header is not None or layout.form.names or not check.rows or len(layout.names) > _WIDE:
         return ()
@@ -413,7 +413,7 @@ def names_like_values(
 
 
 def _is_label(first: Sequence[str], place: int) -> bool:
-    """Return True if a name is a year, or a number that goes on beside it, as columns of a wide table are named."""
+    """Return True if a name is a year, or a number that the next name continues, as in a wide table."""
     text = first[place].strip()
     if not text.isdecimal():
         return False

@@ -1,5 +1,5 @@
 # ruff: noqa: S608, as all SQL here is made of names and patterns that it quotes
-"""Rows of a table that look like no records: a check shows them to the owner."""
+"""Odd rows of a table: rows that do not look like records. A check shows them to the owner."""
 
 import re
 from collections import Counter
@@ -79,8 +79,8 @@ def with_odd_rows(
 ) -> tuple[Check, dict[int, list[str]]]:
     """Return the check of the table `loaded` with its faults, and with rows that look like totals, notes or headings.
 
-    The owner decides, as a row may look like a total and be a record. The second value has the cells of the
-    rows that a statement would leave out, by their place. `stated`: what the owner states of the file.
+    The owner decides, since a row that looks like a total may be a record. The second value has the cells of the rows
+    that a statement would leave out, by row number. `stated` is the form that the owner states.
     """
     check = replace(check, faults=layout.faults, unnamed=layout.unnamed, rows_by_rule=layout.rows_by_rule)
     groups = [group for group in _odd_rows(connection, check, layout) if group[1]]
@@ -111,7 +111,7 @@ def with_odd_rows(
 def _summary(
     kind: str, rows: "_Rows", names: Sequence[str], line_of_row: Mapping[int, int], wholes: "_Wholes"
 ) -> OddRows:
-    """Return what the owner should know of odd rows, which are given with their cells."""
+    """Return a summary of odd rows for the owner, from their cells."""
     columns = zip(*rows.values(), strict=True)
     cells = {name: Counter(filter(None, column)) for name, column in zip(names, columns, strict=True)}
     names_of_wholes = [text for texts in wholes.values() for text in texts]
@@ -125,7 +125,7 @@ _Wholes = dict[str, tuple[str, ...]]  # names of wholes by column, of which each
 
 
 def _odd_rows(connection: Connection, check: Check, layout: Layout) -> Iterator[tuple[str, _Rows, _Wholes]]:
-    """Yield the rows of a file that may be no records, such as repeated headers and sums, one kind after the other.
+    """Yield the rows of a file that may not be records, such as repeated headers and sums, one kind after the other.
 
     Rows that the owner's settings already keep or leave out are not among them. Each kind has a name, the cells of
     its rows by row number, and for rows of sums the labels of the sums, such as `Total`, by column.
@@ -155,7 +155,7 @@ def _odd_rows(connection: Connection, check: Check, layout: Layout) -> Iterator[
     end = check.rows
     while end - 1 in rows:
         end -= 1
-    yield "below", _other_table(connection, check, {*rows, *names}), {}
+    yield "below", _other_table_row(connection, check, {*rows, *names}), {}
     if form.footer != ():
         notes = {
             place: row
@@ -168,8 +168,8 @@ def _odd_rows(connection: Connection, check: Check, layout: Layout) -> Iterator[
         yield from (group for group in notes_and_totals if below is None or not group[2])
 
 
-def _other_table(connection: Connection, check: Check, others: Collection[int]) -> _Rows:
-    """Return the first of several last rows if no cell of a column fits its kind from there on, and all do above.
+def _other_table_row(connection: Connection, check: Check, others: Collection[int]) -> _Rows:
+    """Return the row at which another table begins: from there on no cell of a column fits its kind, and above all do.
 
     `others`: places of rows that are odd in another way.
     """
@@ -191,7 +191,7 @@ _SEVERAL = 2  # rows that are another table
 
 
 def _rows_with_line_breaks(connection: Connection, layout: Layout) -> _Rows:
-    """Return the rows whose cells have line breaks, and whose lines have as many cells each as there are names."""
+    """Return the rows with line breaks in cells, if each of their lines has as many cells as there are names."""
     delimiter, breaks = layout.form.delimiter, len(layout.names) - 1
     if delimiter is None or not breaks or layout.form.quote == "":
         return {}
@@ -207,7 +207,7 @@ def _rows_with_line_breaks(connection: Connection, layout: Layout) -> _Rows:
 def _notes_and_totals(
     connection: Connection, check: Check, notes: _Rows, others: Collection[int]
 ) -> Iterator[tuple[str, _Rows, _Wholes]]:
-    """Yield the rows of notes, and of totals whose word is not their first cell.
+    """Yield the rows of notes, and of totals that do not begin with the word for a total.
 
     `notes`: rows that look so by their first cell. `others`: places of rows that are odd in another way.
     """
@@ -237,7 +237,7 @@ def _notes_and_totals(
 
 
 def _rows_of_wholes(connection: Connection, check: Check, aside: Collection[int]) -> Iterator[tuple[str, str, _Rows]]:
-    """Yield the rows that have the name of a whole in a column of texts, of kind "totals" or "named".
+    """Yield the rows whose text in a column is the name of a sum, such as `Total`; their kind is "totals" or "named".
 
     A category may be called as a whole too. So "totals" are rows whose numbers are sums of the others, one or two rows
     with gaps where no other row has any, or rows of a table that has one row for each combination of its texts. Other
@@ -277,12 +277,12 @@ def _rows_of_wholes(connection: Connection, check: Check, aside: Collection[int]
 
 
 def _plain_text(text: str) -> str:
-    """Return a text with plain signs for those that look alike, without blanks around it."""
+    """Return a text without blanks around it, and with plain signs in place of similar ones."""
     return (text if text.isascii() else compatible_text(text)).strip(AROUND)
 
 
 def _is_sum_of_others(connection: Connection, scope: str, test: str, numbers: Sequence[str]) -> bool:
-    """Return True if some rows are likely sums of the others.
+    """Return True if the rows that meet `test` are likely sums of the other rows.
 
     A column of numbers shows it: the sum over these rows is that over the others, or a small multiple of it, and their
     mean is larger. `scope` and `test` are SQL: the compared rows, and those that may be sums.
@@ -331,7 +331,8 @@ def _rows_at(connection: Connection, places: Sequence[tuple[int]]) -> dict[int, 
 def _candidate_rows(connection: Connection, layout: Layout, firsts: Collection[str]) -> dict[int, list[str]]:
     """Return the rows that may be odd, with their cells, by their places.
 
-    Such a row has at most one cell, or begins with a mark, with the word for a total, or with one of some texts.
+    Such a row has at most one cell, or begins with a mark, with the word for a total, or with one of the texts
+    `firsts`.
     """
     names = [quoted_name(name) for name in layout.names[:_WIDE]]
     if len(names) <= _NARROW:
@@ -367,13 +368,13 @@ _ODD_SIGNS = "[\u00a0\u2000-\u200b\u202f\u2060\u3000\uff01-\uff5e]"  # blanks an
 
 
 def _is_total(cells: Sequence[str]) -> bool:
-    """Return True if a row begins with the word for a total, or with that of a group and has empty cells."""
+    """Return True if a row begins with the word for a total, or with the word for a group and has empty cells."""
     first = _plain_text(first_cell(cells))
     return bool(_TOTAL.fullmatch(first) or (_TOTAL_OF.fullmatch(first) and not all(cells)))
 
 
 def _is_note(cells: Sequence[str], check: Check, *, is_last: bool) -> bool:
-    """Return True if a row has one cell, which is no value of its column, or cites a source in two cells.
+    """Return True if a row has only one cell, which is not a value of its column, or cites a source in two cells.
 
     A note with the delimiter has more cells: it begins with a mark, and a cell below it does not fit its column.
     `is_last`: whether no row below has more.
@@ -393,14 +394,14 @@ def _is_note(cells: Sequence[str], check: Check, *, is_last: bool) -> bool:
 
 
 def _count_header_rows(rows: Sequence[Sequence[str]], layout: Layout) -> int:
-    """Return the number of rows right below the names that look like more of them."""
+    """Return the number of rows directly below the names that look like further names."""
     number_of_rows = 0
     if not layout.header or layout.form.skip_rows_after_header is not None:
         return 0
     for number, row in enumerate(rows[:_TOP]):
         if any(map(_IMPORT.fullmatch, row)):
             return number + 1
-        is_more = _count_evidence(row, rows[number + 1 :], layout.names) >= _EVIDENCE
+        is_more = _count_name_like_cells(row, rows[number + 1 :], layout.names) >= _EVIDENCE
         if is_more:
             number_of_rows = number + 1
         elif any(row):
@@ -410,14 +411,14 @@ def _count_header_rows(rows: Sequence[Sequence[str]], layout: Layout) -> int:
 
 
 def _are_names(cells: Sequence[str], layout: Layout) -> bool:
-    """Return True if a row names each column, and the line of names only groups of them."""
+    """Return True if a row names each column, and the line of names names only groups of columns."""
     has_names = all(cells) and len({*map(str.casefold, cells)}) == len(cells) and not any(map(is_value, cells))
     has_questions = any(cell.rstrip().endswith("?") for cell in cells)  # a survey export, below a line with a gap
     return has_names and layout.may_name_groups and not has_questions
 
 
-def _count_evidence(row: Sequence[str], below: Sequence[Sequence[str]], names: Sequence[str]) -> int:
-    """Return the number of cells of a row that are texts above values, or repeat a name; 0 if one is a value."""
+def _count_name_like_cells(row: Sequence[str], below: Sequence[Sequence[str]], names: Sequence[str]) -> int:
+    """Return the number of cells that look like names, as texts above values or repeated names; 0 if one is a value."""
     evidence, below = 0, [cells_of_row for cells_of_row in below if cells_of_row != row]  # names may stand there again
     firsts = [bool(cells_of_row[0]) for cells_of_row in below if any(cells_of_row)]  # a total below may have none
     is_above_values = bool(firsts) and not row[0] and sum(firsts) >= _USUAL * len(firsts)
@@ -442,7 +443,7 @@ def _count_evidence(row: Sequence[str], below: Sequence[Sequence[str]], names: S
 
 
 def _repeats_name(cell: str, name: str, values: Sequence[str]) -> bool:
-    """Return True if a cell repeats the name of its column, or holds it among other words as no value does."""
+    """Return True if a cell repeats the name of its column, or contains it among other words, and no value does so."""
     word = _letters_and_digits(name)
     if len(word) < _WORD or _letters_and_digits(cell) == word:
         return _letters_and_digits(cell) == word
@@ -450,7 +451,7 @@ def _repeats_name(cell: str, name: str, values: Sequence[str]) -> bool:
 
 
 def _is_other_text(cell: str, values: Sequence[str]) -> bool:
-    """Return True if a cell is a question, a text among codes, or several words where recurring values are one."""
+    """Return True if a cell is a question, a text above codes, or several words above values of one word."""
     if "?" in cell and not any("?" in value for value in values):
         return True
     if all(map(_is_code, values)):

@@ -79,7 +79,7 @@ class PublicTable(Closeable):
         Raises:
             SourceError: The file cannot be read.
         """
-        form, place = table_format(path), duck.readable_file(path)
+        form, place = table_format(path), duck.require_readable_file(path)
         connection = duckdb.connect(":memory:")
 
         def load_table() -> tuple[str, ...]:
@@ -259,7 +259,7 @@ def has_measurements(path: Path) -> bool:
 
 
 def measured_places(path: Path, limit: int) -> list[str]:
-    """Return the first `most` codes of places in sorted order."""
+    """Return the first `limit` codes of places in sorted order."""
     query = f"SELECT DISTINCT geocode FROM {{}} ORDER BY geocode LIMIT {int(limit)}"
     return [str(place) for (place,) in _query_parquet(path, query)]
 
@@ -284,7 +284,7 @@ def measurements(path: Path, geocode: str) -> list[NoisyMeasurement]:
 
 def _query_parquet(path: Path, query: str) -> list[tuple[Any, ...]]:
     """Return the rows of a query about a Parquet file, whose relation replaces `{}`."""
-    place = duck.quoted_text(duck.path_pattern(duck.readable_file(path)))
+    place = duck.quoted_text(duck.path_pattern(duck.require_readable_file(path)))
     relation = f"read_parquet({place}, hive_partitioning=false)"
 
     def fetched() -> list[tuple[Any, ...]]:
@@ -313,14 +313,14 @@ def certain_kinds(connection: duck.Connection, table: str, names: Sequence[str])
     A single cell can change the kind, and with it the values of all other cells. So this must not be used for
     confidential records.
     """
-    tests = [_all_stand_for(name, kind) for name in names for kind in _CERTAIN]
+    tests = [_all_are_values(name, kind) for name in names for kind in _CERTAIN]
     fits = iter(connection.execute(f"SELECT {', '.join(tests)} FROM {table}").fetchall()[0])
     kinds_that_fit = {name: [kind for kind in _CERTAIN if next(fits)] for name in names}
     return {name: next(iter(kinds), Kind.TEXT) for name, kinds in kinds_that_fit.items()}
 
 
-def _all_stand_for(name: str, kind: Kind) -> str:
-    """Return the SQL that is true if all cells of a column are values of a kind; null if the column has no cells."""
+def _all_are_values(name: str, kind: Kind) -> str:
+    """Return the SQL condition that all cells of a column are values of a kind; null if the column has no cells."""
     text = duck.quoted_name(name)
     value = f"TRY_CAST({text} AS {SQL_TYPES[kind]})"
     return (

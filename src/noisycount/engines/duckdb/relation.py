@@ -40,7 +40,7 @@ class Description:
 
     @property
     def coded(self) -> list[str]:
-        """Columns whose values are their codes, not the labels of these."""
+        """Columns whose values are codes, not the labels of the codes."""
         return [name for name, form in (self.kinds or {}).items() if form.codes]
 
     @property
@@ -101,7 +101,7 @@ def without_dropped_rows(relation: Relation, description: Description) -> Relati
 
 
 def _select(relation: Relation, columns: str, condition: str = "") -> Relation:
-    """Return the relation of these columns and of the rows that meet a condition."""
+    """Return the relation with only some columns, and only the rows that meet a condition."""
 
     def query(sql: str) -> str:
         return f"(SELECT {columns} FROM {sql} {condition})"

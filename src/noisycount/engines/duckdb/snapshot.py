@@ -23,7 +23,7 @@ from noisycount.frozen import frozen
 
 
 class Streamed:
-    """A table of which the engine sees only the Arrow stream, not the library."""
+    """A table that shows the engine only its Arrow stream, and hides its library."""
 
     __slots__ = ("_table",)
 
@@ -236,7 +236,7 @@ class _PandasTable(Snapshot):
         owned = frame.copy(deep=int(version.split(".")[0]) < _COPYING_ON_WRITE)
         unnamed = [n for n, name in enumerate(owned.index.names) if name is None]
         owned = owned.reset_index(level=unnamed, drop=True) if unnamed else owned
-        owned = _with_plain_types(owned.reset_index() if levels else owned)
+        owned = _with_known_types(owned.reset_index() if levels else owned)
         arrow = {
             name: _to_arrow(name, owned[name]) for name in owned.columns if not _is_of_known_type(owned[name].dtype)
         }
@@ -261,7 +261,7 @@ class _PandasTable(Snapshot):
         connection.register(FRAME, Streamed(import_module("pyarrow").table(columns)))
 
 
-def _with_plain_types(frame: Any) -> Any:
+def _with_known_types(frame: Any) -> Any:
     """Give a type to categories without values, and to floats of 16 bits."""
     types = {}
     for name, dtype in frame.dtypes.items():

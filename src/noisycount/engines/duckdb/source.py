@@ -39,7 +39,7 @@ from noisycount.engines.duckdb.table import (
     whole_schema,
 )
 from noisycount.engines.formats import ColumnFormat, FileFormat
-from noisycount.engines.interface import missing_units, require_readable
+from noisycount.engines.interface import missing_units_error, require_readable
 from noisycount.engines.persons import persons_of
 from noisycount.engines.places import LakePlace, files_of
 from noisycount.engines.views.relations import UnitClaim
@@ -262,14 +262,14 @@ class DuckDBSource(EngineSource):
         copies_types: bool = False,
     ) -> Self:
         """Open a file of a known format; its cells may be unreadable."""
-        place = duck.readable_place(path) if isinstance(path, Path) else path
+        place = duck.require_readable_place(path) if isinstance(path, Path) else path
         state = state_of(place)
         cursors = duck.Cursors(duck.private_connection()) if session is None else session.cursors
         connection, view = cursors.connection, "records" if session is None else session.new_view()
 
         def readable() -> tuple[Schema, Relation, Description, dict[str, str]]:
             if description.coded and kind is not files.STATISTICS and kind is not files.COPY:
-                raise foreign.no_labels(description.coded[0])
+                raise foreign.no_labels_error(description.coded[0])
             if copies_types and copy is not None:  # before a database takes all other access
                 connection.execute(f"SET allowed_directories = [{duck.quoted_text(copy.parent.as_posix())}]")
             relation = kind.relation(connection, place, description)
@@ -336,7 +336,7 @@ class DuckDBSource(EngineSource):
         if part is None:
             return
         columns_read = self.values if columns is None else {*columns, self.unit}
-        column_of_proof = {self._proof(name): name for name in self.values if name in columns_read}
+        column_of_proof = {self._reading_digest(name): name for name in self.values if name in columns_read}
         with self.proving:
             numbers = [
                 number for number, file_proofs in enumerate(self.proofs) if not column_of_proof.keys() <= file_proofs
@@ -358,13 +358,13 @@ class DuckDBSource(EngineSource):
                 return int(row[0])
 
             if _without_engine_errors(without_unit, self.path, self.format):
-                raise missing_units(self.unit or "")
+                raise missing_units_error(self.unit or "")
             self.require_unchanged()
             for number in numbers:
                 self.proofs[number].update(new_proofs)
 
-    def _proof(self, name: str) -> str:
-        """Return the digest of how the cells of a column are read, and of whether the column is the unit."""
+    def _reading_digest(self, name: str) -> str:
+        """Return a digest of the way in which the cells of a column are read, which differs for the unit."""
         if (known := self.column_proofs.get(name)) is not None:
             return known
         facts: list[object] = [duckdb.__version__, self.description.table, self.values[name], name == self.unit]

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from noisycount.engines.duckdb.connection import Connection, quoted_name, without_engine_errors
-from noisycount.engines.interface import missing_units
+from noisycount.engines.interface import missing_units_error
 from noisycount.query.schema import Kind, Schema
 
 # DuckDB rounds nanoseconds, even over midnight. This cuts them off, also before 1970, where the remainder is negative.
@@ -104,7 +104,7 @@ def require_units(connection: Connection, relation: str, unit: str | None) -> No
         return
     total, with_unit = connection.execute(f"SELECT count(*), count({quoted_name(unit)}) FROM {relation}").fetchall()[0]
     if with_unit < total:
-        raise missing_units(unit)
+        raise missing_units_error(unit)
 
 
 def typed_values(types: Mapping[str, str], names: Iterable[str], nan_missing: Collection[str] = ()) -> dict[str, str]:

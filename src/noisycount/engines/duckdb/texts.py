@@ -27,7 +27,7 @@ from noisycount.engines.duckdb.file_head import (
     delimiter_of,
     detect_form,
     first_records,
-    is_packed,
+    is_compressed,
     opened_bytes,
     read_head,
     reader_options,
@@ -52,7 +52,7 @@ _END_OF_FILE = ["\x1a"]  # a line that programs of DOS write
 
 @frozen
 class TextFile:
-    """A file of lines of cells, and how its texts are found in it."""
+    """A file of lines of cells, and the form in which it is read."""
 
     place: Path  # the file, which may be compressed by gzip
     form: FileFormat  # how its texts are found, with nothing left open
@@ -63,10 +63,10 @@ class TextFile:
     has_odd_beginning: bool = False
 
     @classmethod
-    def read(cls, place: Path, stated: FileFormat, *, mends: bool = False) -> Self:
-        """Return the file as it is described, and found for the rest.
+    def read(cls, place: Path, stated: FileFormat, *, repairs: bool = False) -> Self:
+        """Return the file, with its form as the owner states it; parts that are not stated are detected.
 
-        `mends`: whether to state in the form what keeps its names from being read, and to list it as a fault.
+        If `repairs`, a form in which its names can be read is chosen, and listed as a fault.
         """
         encoding, text = read_head(place, stated)
         quote = stated.quoted_by
@@ -77,7 +77,7 @@ class TextFile:
         form = detect_form(replace(stated, encoding=encoding, delimiter=delimiter), text)
         skip = form.skip or 0
         first, *_ = first_records(text, form.delimiter or ",", quote, skip) or [[]]
-        layout = Layout.read(first, form, f"line {skip + 1} of {str(place)!r}", mends=mends)
+        layout = Layout.read(first, form, f"line {skip + 1} of {str(place)!r}", repairs=repairs)
         *titles, _ = lines = [*islice(StringIO(text, newline=""), skip + 1), ""][: skip + 1]
         has_quoted_titles = quote != "" and any(quote in line for line in titles)
         has_mixed_ends = skip > 0 and len({line[len(line.rstrip("\r\n")) :] for line in lines}) > 1
@@ -91,19 +91,19 @@ class TextFile:
 
     @property
     def needs_python(self) -> bool:
-        """True if Python must read the rows, as the engine knows no rules of which of them are records.
+        """True if Python must read the rows, as the engine cannot apply the rules that decide which rows are records.
 
         The engine drops a last line that is longer than its buffer, without an error.
         """
         has_rules = self.layout.has_rules or bool(self.form.skip_rows_after_header)
-        return has_rules or self.has_odd_beginning or not (is_packed(self.place) or _ends_in_short_line(self.place))
+        return has_rules or self.has_odd_beginning or not (is_compressed(self.place) or _ends_in_short_line(self.place))
 
     def load(self, connection: Connection, *, keeps_empty: bool = False, rewrites: bool = False) -> None:
         """Make a table `loaded` of its texts.
 
-        `keeps_empty`: whether a quoted empty cell is a text, and not missing. `rewrites`: whether its records are
-        written anew on the way, with one end and one delimiter, as Python reads them: it takes longer, and several ends
-        for lines of one file.
+        If `keeps_empty`, a quoted empty cell is a text, and not missing. If `rewrites`, Python reads the records and
+        writes them anew, with one line end and one delimiter. This is slower, but can read a file whose lines end in
+        different ways.
         """
         columns = ", ".join(f"{quoted_text(name)}: 'VARCHAR'" for name in self.names)
         skip, delimiter = (0, ",") if rewrites else (self.form.skip, self.form.delimiter or ",")
@@ -128,7 +128,7 @@ class TextFile:
         return replace(self, form=form, layout=self.layout.with_form(form, ragged.fault(len(self.names))))
 
     def ragged_lines(self) -> RaggedLines | None:
-        """Return the lines that have other numbers of cells than there are names.
+        """Return the lines whose number of cells differs from the number of names; None if there are none.
 
         DuckDB's own numbers of rejected lines are those of records: they are too small behind a cell of several lines.
 
@@ -137,7 +137,7 @@ class TextFile:
         """
         lines: list[tuple[int, int]] = []
         widths, number, long = Counter[int](), 0, 0
-        for _, line, record in self._rows():
+        for _, line, record in self._record_rows():
             widths[len(record)] += 1
             if self.layout.padded_row(record) is None:
                 number += 1
@@ -147,13 +147,15 @@ class TextFile:
         return RaggedLines(tuple(lines), number, widths, long) if lines else None
 
     def has_single_cells(self) -> bool:
-        """Return True if marks can be signs: no cell has two, and all lines have as many cells as there are names.
+        """Return True if quotation marks can be ordinary signs.
+
+        This is so if no cell has two, and each line has one cell for each name.
 
         Lines of one cell may be notes. A file whose only mark stands in its last record may have been cut.
         """
         last, marked = 0, [0] * any(name.startswith('"') for name in self.layout.first)
         with suppress(SourceError):
-            for number, (_, _, row) in enumerate(self._rows(), start=1):
+            for number, (_, _, row) in enumerate(self._record_rows(), start=1):
                 is_record = self.layout.padded_row(row) is not None
                 if any(map(_QUOTED.fullmatch, row)) or not (is_record or sum(map(bool, row)) == 1):
                     return False
@@ -172,8 +174,7 @@ class TextFile:
     def lines(self, connection: Connection, rows: Collection[int]) -> dict[int, int]:
         """Return the lines on which some rows of the table `loaded` begin.
 
-        Rows that are not found with the very cells that were loaded have none, as a wrong line would be worse than
-        none.
+        A row whose loaded cells are not found again in the file is left out, as a wrong line would be worse than none.
         """
         if not rows:
             return {}
@@ -195,24 +196,24 @@ class TextFile:
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the records with their first lines, each with as many cells as there are names."""
-        for line, last, record in self._rows():
+        for line, last, record in self._record_rows():
             cells = self.layout.padded_row(record)
             if cells is not None:
                 yield line, cells
             elif self.form.ragged not in {"drop", "pad_or_drop"}:
                 raise SourceError(f"line {last:,} of {str(self.place)!r} has other cells than names")
 
-    def _rows(self) -> Iterator[tuple[int, int, list[str]]]:
-        """Yield first line, last line and cells of each row below the names, except rows that a rule leaves out."""
+    def _record_rows(self) -> Iterator[tuple[int, int, list[str]]]:
+        """Yield the first line, last line and cells of each row below the names, except rows that a rule leaves out."""
         rows = islice(self.rows_below_names(), self.form.skip_rows_after_header or 0, None)
         return (row for row in rows if self.layout.rule_against(row[2]) is None)
 
     def rows_below_names(self) -> Iterator[tuple[int, int, list[str]]]:
         """Yield all rows below the names, with their first and last lines."""
-        rows = (row for row in self._lines() if row[2] and row[2] != _END_OF_FILE)
+        rows = (row for row in self._rows_from_names() if row[2] and row[2] != _END_OF_FILE)
         return islice(rows, self.form.header is not False, None)
 
-    def _lines(self) -> Iterator[tuple[int, int, list[str]]]:
+    def _rows_from_names(self) -> Iterator[tuple[int, int, list[str]]]:
         """Yield all rows from the names on as Python reads them, with their first and last lines.
 
         An empty line is an empty row.
@@ -225,7 +226,7 @@ class TextFile:
                 opened_bytes(self.place) as file,
                 TextIOWrapper(file, encoding=self.form.encoding, newline="") as texts,
             ):
-                lines = _lines(texts)
+                lines = _lines_of_text(texts)
                 for _ in islice(lines, titles):
                     pass
                 reader = csv.reader(
@@ -256,11 +257,11 @@ class TextFile:
 
     @contextmanager
     def _readable_path(self, *, rewrites: bool) -> Iterator[tuple[str, bool]]:
-        """Yield the path of something in UTF-8 that the engine reads, and True if it is a pipe and not the file.
+        """Yield the path of a file or pipe in UTF-8 that the engine can read, and True if it is a pipe.
 
-        A file of all characters would take as much memory again, or lie on a disk.
+        A pipe is used as a converted copy of the file would need memory, or lie on a disk.
         """
-        if self.form.encoding == "utf-8" and not rewrites and not is_packed(self.place):
+        if self.form.encoding == "utf-8" and not rewrites and not is_compressed(self.place):
             yield path_pattern(self.place), False
             return
         out, into = os.pipe()
@@ -296,49 +297,49 @@ class TextFile:
         raise EncodingError(f"{str(self.place)!r} is not all in {encoding}: state its encoding")
 
 
-def load_texts(place: Path, stated: FileFormat, connection: Connection, *, mends: bool) -> TextFile:
+def load_texts(place: Path, stated: FileFormat, connection: Connection, *, repairs: bool) -> TextFile:
     """Make the table `loaded` of a file, and return the file as it was read.
 
-    `mends`: whether to state in its form what its names lack and how its ragged lines are read, and to list the faults.
+    If `repairs`, the form is completed so that names and ragged lines can be read, and the faults are listed.
 
     Raises:
         SourceError: A line is wrong; the refusal names it.
     """
-    file = TextFile.read(place, stated, mends=mends)
-    if not file.needs_python and _is_loaded(file, connection, rewrites=False):  # then no line is ragged
+    file = TextFile.read(place, stated, repairs=repairs)
+    if not file.needs_python and _try_to_load(file, connection, rewrites=False):  # then no line is ragged
         return replace(file, layout=file.layout.with_rows_by_rule(()))
-    if _is_loaded(file, connection, rewrites=True):
-        return file.with_rows_by_rule() if mends else file
+    if _try_to_load(file, connection, rewrites=True):
+        return file.with_rows_by_rule() if repairs else file
     try:
         ragged = file.ragged_lines()
     except SourceError as error:
-        if isinstance(error, EncodingError) or not (mends and fits_unquoted(place, stated)):
+        if isinstance(error, EncodingError) or not (repairs and fits_unquoted(place, stated)):
             raise
-        return _with_quote("", "a quotation mark stands before a cell and not behind it", file, stated, connection)
-    if ragged is not None and mends and file.form.ragged is None:
+        return _load_with_quote("", "a quotation mark stands before a cell and not behind it", file, stated, connection)
+    if ragged is not None and repairs and file.form.ragged is None:
         if stated.quote is None and all(map(SINGLE_QUOTED.fullmatch, file.layout.first)):
-            return _with_quote("'", "single quotation marks stand around the names", file, stated, connection)
-        readable_file = file.with_ragged_lines(ragged)
-        if _is_loaded(readable_file, connection, rewrites=True):
-            return readable_file.with_rows_by_rule()
+            return _load_with_quote("'", "single quotation marks stand around the names", file, stated, connection)
+        require_readable_file = file.with_ragged_lines(ragged)
+        if _try_to_load(require_readable_file, connection, rewrites=True):
+            return require_readable_file.with_rows_by_rule()
     raise file.refusal("the ends of its lines cannot be detected" if ragged is None else ragged.fault(len(file.names)))
 
 
-def _with_quote(quote: str, fault: str, file: TextFile, stated: FileFormat, connection: Connection) -> TextFile:
-    """Return a file with another mark around its cells, with its fault, and make its table."""
-    file = load_texts(file.place, replace(stated, quote=quote), connection, mends=True)
+def _load_with_quote(quote: str, fault: str, file: TextFile, stated: FileFormat, connection: Connection) -> TextFile:
+    """Make the table of a file with another mark around its cells, and return the file with its fault."""
+    file = load_texts(file.place, replace(stated, quote=quote), connection, repairs=True)
     return replace(file, layout=replace(file.layout, faults={"quote": fault, **file.layout.faults}))
 
 
 def fits_unquoted(place: Path, stated: FileFormat) -> bool:
-    """Return True if marks around cells are not stated, and a file can be read as one in which they are signs."""
-    return stated.quote is None and TextFile.read(place, replace(stated, quote=""), mends=True).has_single_cells()
+    """Return True if no mark around cells is stated, and the file can be read if quotation marks are ordinary signs."""
+    return stated.quote is None and TextFile.read(place, replace(stated, quote=""), repairs=True).has_single_cells()
 
 
 _QUOTED = re.compile('".*"', re.DOTALL)
 
 
-def _is_loaded(file: TextFile, connection: Connection, *, rewrites: bool) -> bool:
+def _try_to_load(file: TextFile, connection: Connection, *, rewrites: bool) -> bool:
     """Return True if the table could be made."""
     try:
         file.load(connection, rewrites=rewrites)
@@ -349,8 +350,8 @@ def _is_loaded(file: TextFile, connection: Connection, *, rewrites: bool) -> boo
     return True
 
 
-def _lines(texts: TextIOWrapper) -> Iterator[str]:
-    """Yield the lines of a file without the mark at its beginning; no line is held that is too long."""
+def _lines_of_text(texts: TextIOWrapper) -> Iterator[str]:
+    """Yield the lines of a file without its byte order mark. Raise an error at a line that is too long."""
     mark = "\ufeff"
     while line := texts.readline(_LONGEST_LINE + 1):
         if len(line) > _LONGEST_LINE:
@@ -363,7 +364,7 @@ _LONG = "a line is too long"
 
 
 def _fault_words(error: csv.Error) -> str:
-    """Return what is wrong with a line that cannot be split into cells."""
+    """Return the fault of a line that cannot be split into cells, in words."""
     text = str(error)
     if text == _LONG:
         return f"a cell or a line of more than {_LONGEST_LINE:,} characters"

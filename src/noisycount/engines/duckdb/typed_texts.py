@@ -1,5 +1,5 @@
 # ruff: noqa: S608, as all SQL here is made of names that it quotes and of patterns of its own
-"""Tables of texts turned into tables of values, with the cells that are unreadable.
+"""Conversion of tables of texts into tables of values, and the cells that are unreadable.
 
 `TextTable.typed` makes the table of values, from stated or guessed forms. `with_lines` adds the lines in the file of
 what the owner has to check.
@@ -211,7 +211,7 @@ class TextTable:
     def _with_explanations(
         self, columns: Sequence[ColumnCheck], stated: Mapping[str, ColumnFormat]
     ) -> list[ColumnCheck]:
-        """Return the checks with reasons for stated forms that look right, and with other forms for refused columns."""
+        """Return the checks of columns: stated forms that look right get a reason, refused columns get other forms."""
         cells = self._sample() if stated else {}
         looks = {name: self._guess(name, cells[name]) for name in stated}
         explained = [
@@ -226,7 +226,7 @@ class TextTable:
         ]
 
     def _other_fitting_forms(self, column: ColumnCheck) -> tuple[ColumnFormat, ...]:
-        """Return other forms that all cells of a column fit: those of its kind, else those of another kind."""
+        """Return other forms that fit all cells of a column: forms of its kind, else forms of another kind."""
         assert column.form is not None  # noqa: S101 - its cells are texts
         if column.choices:
             return column.choices

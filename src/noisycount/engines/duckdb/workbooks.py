@@ -50,16 +50,16 @@ class JsonLines:
         Raises:
             SourceError: A line is not one object with different, non-empty keys.
         """
-        if not (is_whole(place) and _are_objects(place, connection)):
+        if not (is_whole(place) and _load_objects(place, connection)):
             raise SourceError(f"{str(place)!r} cannot be read as JSON: {_fault_of_lines(place)}")
-        names = _keys(connection)
+        names = _object_keys(connection)
         duck.require_single_names(names, f"{str(place)!r} has")
         shape = duck.quoted_text(json.dumps(dict.fromkeys(names, "JSON"), ensure_ascii=False))
         connection.execute(f"CREATE TABLE cells AS SELECT unnest(json_transform(object, {shape})) FROM objects")
         connection.execute("DROP TABLE objects")
-        types = {name: _types(connection, name) for name in names}
+        types = {name: _count_kinds(connection, name) for name in names}
         losses = {name: _count_arrays_and_objects(connection, name) if types[name][Kind.TEXT] else {} for name in names}
-        texts = ", ".join(f"{_text(duck.quoted_name(name))} AS {duck.quoted_name(name)}" for name in names)
+        texts = ", ".join(f"{_json_text_sql(duck.quoted_name(name))} AS {duck.quoted_name(name)}" for name in names)
         connection.execute(f"CREATE TABLE loaded AS SELECT {texts} FROM cells")
         connection.execute("DROP TABLE cells")
         return cls(place, names, types, losses)
@@ -77,8 +77,8 @@ class JsonLines:
         return {row: numbers[row] for row in rows} if len(numbers) == total else {}
 
 
-def _are_objects(place: Path, connection: duck.Connection) -> bool:
-    """Make the table `objects` of the lines. Return True if each is an object with different, non-empty keys."""
+def _load_objects(place: Path, connection: duck.Connection) -> bool:
+    """Load the lines into the table `objects`. Return True if each line is an object with different, non-empty keys."""
     try:
         connection.execute(
             "CREATE TABLE objects AS SELECT json AS object "
@@ -96,7 +96,7 @@ def _are_objects(place: Path, connection: duck.Connection) -> bool:
     return bool(objects) and not wrong
 
 
-def _keys(connection: duck.Connection) -> tuple[str, ...]:
+def _object_keys(connection: duck.Connection) -> tuple[str, ...]:
     """Return the keys of all objects, in the order of their first appearance."""
     rows = connection.execute(
         "SELECT key FROM (SELECT rowid AS line, unnest(json_keys(object)) AS key, "
@@ -105,7 +105,7 @@ def _keys(connection: duck.Connection) -> tuple[str, ...]:
     return tuple(key for (key,) in rows)
 
 
-def _types(connection: duck.Connection, name: str) -> Counter[Kind]:
+def _count_kinds(connection: duck.Connection, name: str) -> Counter[Kind]:
     """Return the number of values of each kind in a column of JSON; arrays and objects count as texts."""
     text = f"CAST({duck.quoted_name(name)} AS VARCHAR)"
     kind = (
@@ -124,8 +124,8 @@ def _count_arrays_and_objects(connection: duck.Connection, name: str) -> dict[st
     return {"objects": number} if number else {}
 
 
-def _text(value: str) -> str:
-    """Return the SQL of a JSON value as a text; strings are without their quotation marks."""
+def _json_text_sql(value: str) -> str:
+    """Return the SQL that converts a JSON value to a text; a string loses its quotation marks."""
     text = f"CAST({value} AS VARCHAR)"
     return f"nullif(CASE WHEN ascii({text}) = 34 THEN {value} ->> '$' ELSE {text} END, '')"
 
@@ -164,7 +164,7 @@ def _fault_of_line(line: bytes) -> str | None:
 
 
 class _Pairs(list[tuple[str, object]]):
-    """The entries of an object, with keys that occur twice."""
+    """The entries of a JSON object as pairs, so that a key that occurs twice is visible."""
 
 
 _HEAD = 50  # rows among which the names of the columns are sought
@@ -182,7 +182,7 @@ class Workbook:
 
     @classmethod
     def load(
-        cls, place: Path, connection: duck.Connection, table: str | None, stated: FileFormat, *, mends: bool
+        cls, place: Path, connection: duck.Connection, table: str | None, stated: FileFormat, *, repairs: bool
     ) -> Self:
         """Load a sheet into the table `loaded`.
 
@@ -191,14 +191,14 @@ class Workbook:
             connection: The connection.
             table: The sheet; None: the only one.
             stated: The layout that the owner states.
-            mends: True to state in the layout what makes its names unusable, to list this as a fault, and to count the
-                cells that other programs show in another way.
+            repairs: True to complete the layout so that its names are usable, to list its faults, and to count the
+            cells that other programs show in another way.
         """
-        rows, losses = _rows(place, table, explains=mends)
-        skip = count_titles([*map(_texts, rows[:_HEAD])]) if stated.skip is None else stated.skip
-        first = _texts(rows[skip]) if skip < len(rows) else []
+        rows, losses = _sheet_rows(place, table, explains=repairs)
+        skip = count_titles([*map(_cell_texts, rows[:_HEAD])]) if stated.skip is None else stated.skip
+        first = _cell_texts(rows[skip]) if skip < len(rows) else []
         where = f"row {skip + 1} of {str(place)!r}"
-        layout = Layout.read(first, replace(stated, skip=skip), where, mends=mends)
+        layout = Layout.read(first, replace(stated, skip=skip), where, repairs=repairs)
         begin, skipped = skip + (layout.form.header is not False), stated.skip_rows_after_header or 0
         added = [None] * (len(layout.names) - len(first))
         below = [*enumerate(rows[begin:], start=begin + 1)]
@@ -206,10 +206,10 @@ class Workbook:
         records = {
             number: [*row, *added]
             for number, row in below[skipped:]
-            if not (layout.has_rules and layout.rule_against(_texts(row)))
+            if not (layout.has_rules and layout.rule_against(_cell_texts(row)))
         }
-        if mends:
-            layout = layout.with_rows_by_rule((number, _texts(row)) for number, row in below)
+        if repairs:
+            layout = layout.with_rows_by_rule((number, _cell_texts(row)) for number, row in below)
         cells = [list(zip(*records.values(), strict=True))] if records else []
         table_of_texts = ForeignTable.load(connection, f"{where} has", layout.names, cells)
         columns = cells[0] if cells else [()] * len(layout.names)
@@ -233,12 +233,12 @@ def _count_long_numbers(cells: Sequence[object]) -> int:
     return len(long) if long and all(number == int(number) for number in numbers) else 0  # type: ignore[call-overload]  # as above
 
 
-def _texts(row: Sequence[Any]) -> list[str]:
+def _cell_texts(row: Sequence[Any]) -> list[str]:
     """Return the cells of a row as texts; an empty cell is an empty text."""
     return ["" if cell is None else cell_text(cell) for cell in row]
 
 
-def _rows(place: Path, table: str | None, *, explains: bool) -> tuple[list[list[Any]], dict[int, dict[str, int]]]:
+def _sheet_rows(place: Path, table: str | None, *, explains: bool) -> tuple[list[list[Any]], dict[int, dict[str, int]]]:
     """Return the rows of a sheet, all of one length, and the losses of each column by its index.
 
     Args:

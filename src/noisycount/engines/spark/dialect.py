@@ -122,7 +122,10 @@ class SparkDialect(Dialect):
         return text.op("RLIKE", is_comparison=True)(self.text_literal(pattern))
 
     def normal_spelling(self, text: Expression) -> Expression:
-        """Return a text that is equal for likely spellings of one text. Spark has no normal form of Unicode."""
+        """Return a text in a normal form, in which likely spellings of the same text are equal.
+
+        It does not use Unicode's forms.
+        """
         plain = func.translate(text, self.text_literal(SIGNS_FROM), self.text_literal(SIGNS_TO))
         single = func.regexp_replace(plain, self.text_literal(" +"), self.text_literal(" "))
         spelling = super().normal_spelling(single)
@@ -152,10 +155,10 @@ class SparkDialect(Dialect):
         size = len(next(iter(held.values())))
         rows = pa.table({**held, "place": pa.array(np.arange(1, size + 1))})
         selected = [column(each, type_) for each, (_, type_) in columns.items()]
-        view = self.view(bound_frame(rows, self.api))
+        view = self.make_view(bound_frame(rows, self.api))
         return table(view, *selected, column("place", BigInteger())).alias(name)
 
-    def view(self, frame: Frame) -> str:
+    def make_view(self, frame: Frame) -> str:
         """Make a temporary view of a frame until `close`, and return its name."""
         view = f"noisycount_{next(_VIEW_NUMBERS)}"
         frame.createTempView(view)

@@ -19,7 +19,7 @@ from noisycount.engines.counting import Counting, EngineSource, Part, Reading, R
 from noisycount.engines.counts import KEYS_AT_ONCE, without_unit_statement
 from noisycount.engines.expressions import StatementRecords
 from noisycount.engines.formats import ColumnFormat
-from noisycount.engines.interface import TypedSource, missing_units, require_typed
+from noisycount.engines.interface import TypedSource, missing_units_error, require_typed
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.spark.connection import Api, Session
 from noisycount.engines.spark.dialect import result_of
@@ -174,7 +174,7 @@ class SparkSource(EngineSource, TypedSource):
             return int(reading.rows(without_unit_statement(reading.records))[0][0])
 
         if self._counting(()).run(count_missing):
-            raise missing_units(self.unit)
+            raise missing_units_error(self.unit)
 
     def prepare(self, columns: Collection[str] | None = None) -> None:  # noqa: ARG002 - all are alike
         """Check that the cluster answers, by reading one record; see `Source.prepare`."""

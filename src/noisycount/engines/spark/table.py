@@ -10,7 +10,7 @@ from sqlalchemy import column, table
 from noisycount.engines.expressions import Person, StatementRecords, type_of
 from noisycount.engines.spark.connection import Api, Columns, Fault, Frame, Functions, Session
 from noisycount.engines.spark.dialect import SparkDialect
-from noisycount.engines.views.relations import UnitClaim, unproven_view
+from noisycount.engines.views.relations import UnitClaim, unproven_view_error
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.predicate import Column
@@ -150,7 +150,7 @@ class SparkRelation:
             return
         kind = self.session.run(self._table_type, seconds)
         if kind in _QUERIES and self.claim.vouched is None and self.claim.is_stated:
-            raise unproven_view(self.table, self.claim.unit, "its definition is not read on Spark")
+            raise unproven_view_error(self.table, self.claim.unit, "its definition is not read on Spark")
         if kind not in STORED:
             raise SourceError(
                 f"{self.session.shown} is a view, which computes cells when they are read. This can "
@@ -198,7 +198,7 @@ def open_view(  # noqa: PLR0913 - one argument a property of the records
         person = Person(column(_UNIT, type_of(type_.kind)), type_.kind, type_.is_required)
     dialect = SparkDialect(api)
     try:
-        view = dialect.view(state.frame.select(*(columns or [api.functions.lit(1)])))
+        view = dialect.make_view(state.frame.select(*(columns or [api.functions.lit(1)])))
         yield StatementRecords(table(view), value_of, person, dialect, uses_indexes)
     finally:
         dialect.close()

@@ -57,13 +57,13 @@ def without_server_errors(shown: str, work: Callable[[], Result], denied: str | 
     except SourceError:
         raise
     except Exception as error:  # noqa: BLE001 - drivers raise errors of any class, which may quote cells
-        reason = _reason(error)
+        reason = _failure_reason(error)
     if denied is not None and reason is _UNREADABLE:
         reason = denied
     raise SourceError(f"{shown!r} {reason}")
 
 
-def _reason(error: Exception) -> str:
+def _failure_reason(error: Exception) -> str:
     if isinstance(error, NoSuchTableError):
         return _NOT_FOUND
     if isinstance(error, OSError | UnicodeError):  # an unknown host
@@ -78,7 +78,7 @@ def _reason(error: Exception) -> str:
 
 
 def _is_lost(error: DBAPIError) -> bool:
-    """Return True if the connection is lost. Only then has an operational error no SQLSTATE."""
+    """Return True if the connection is lost. An operational error has no SQLSTATE only in this case."""
     return type(error.orig).__name__ in {"OperationalError", "ConnectionTimeout", "InterfaceError"}
 
 
@@ -108,11 +108,11 @@ def engine_of(address: str, shown: str) -> Engine:
     try:
         url = parse_url(address)
         engine = create_engine(
-            _with_driver(url),
+            _add_driver(url),
             poolclass=NullPool,
             pool_reset_on_return=None,  # closing ends the transaction
             hide_parameters=True,
-            **_options(url),
+            **_connection_options(url),
         )
     except NoSuchModuleError:
         engine_name = shown.partition("://")[0]
@@ -131,13 +131,13 @@ def engine_of(address: str, shown: str) -> Engine:
     raise SourceError(refusal)
 
 
-def _with_driver(url: URL) -> URL:
+def _add_driver(url: URL) -> URL:
     if url.get_backend_name() != _POSTGRESQL:
         return url
     return url.set(drivername=_DRIVER, query={**_TIMEOUTS, **url.query})
 
 
-def _options(url: URL) -> dict[str, Any]:
+def _connection_options(url: URL) -> dict[str, Any]:
     """Return the options of PostgreSQL's connections, or none for other servers.
 
     A statement sees what was committed before it began. Statements are not prepared by name.
@@ -160,8 +160,8 @@ class Server:
     lock: Lock = field(default_factory=Lock)  # held while `used` changes
 
     @classmethod
-    def at(cls, place: ServerPlace, seconds: float | None) -> Self:
-        """Return the server of a place. Nothing is connected yet."""
+    def from_place(cls, place: ServerPlace, seconds: float | None) -> Self:
+        """Return the server that a place names. It does not connect yet."""
         engine = engine_of(place.url, place.shown)
         return cls(engine, dialect_of(engine.dialect.name), place.shown, seconds)
 

@@ -113,20 +113,20 @@ def parse_definition(definition: str) -> exp.Expr:
 def output_type(expression: exp.Expr, scope: Mapping[str, Types]) -> str | None:
     """Return the type of an output column of a query, or None if it might fail."""
     try:
-        return _type(expression, scope)
+        return _type_of(expression, scope)
     except Unsure:
-        if any(_column(each, scope) == "" for each in expression.find_all(exp.Column)):
+        if any(_column_type(each, scope) == "" for each in expression.find_all(exp.Column)):
             raise  # operators and casts of a user's type may be functions of users
         return None
 
 
 def require_truth(expression: exp.Expr, scope: Mapping[str, Types]) -> None:
     """Raise Unsure if a condition might fail."""
-    if _type(expression, scope) != "bool":
+    if _type_of(expression, scope) != "bool":
         raise Unsure
 
 
-def _column(column: exp.Column, scope: Mapping[str, Types]) -> str | None:
+def _column_type(column: exp.Column, scope: Mapping[str, Types]) -> str | None:
     """Return the type of a column. In a policy, which reads one relation, its name needs no table."""
     table = column.table or (next(iter(scope)) if len(scope) == 1 else "")
     try:
@@ -135,18 +135,18 @@ def _column(column: exp.Column, scope: Mapping[str, Types]) -> str | None:
         raise Unsure from None
 
 
-def _type(node: exp.Expr, scope: Mapping[str, Types]) -> str:  # noqa: PLR0911 - a case a node
+def _type_of(node: exp.Expr, scope: Mapping[str, Types]) -> str:  # noqa: PLR0911 - a case a node
     """Return the type of an expression that has a value at every record; '' for a type that users made.
 
     Raises:
         Unsure: If the expression might fail.
     """
-    if (number := _number(node)) is not None:
+    if (number := _number_type(node)) is not None:
         return number
     match node:
         case exp.Paren():
-            return _type(node.this, scope)
-        case exp.Column() if (type_ := _column(node, scope)) is not None:
+            return _type_of(node.this, scope)
+        case exp.Column() if (type_ := _column_type(node, scope)) is not None:
             return type_
         case exp.CurrentUser():
             return "name"
@@ -166,7 +166,7 @@ def _condition_type(node: exp.Expr, scope: Mapping[str, Types]) -> str:
         case exp.Boolean():
             pass
         case exp.Is(expression=exp.Null()):
-            _type(node.this, scope)
+            _type_of(node.this, scope)
         case exp.Is(expression=exp.Boolean()) | exp.Not():
             require_truth(node.this, scope)
         case exp.And() | exp.Or():
@@ -202,7 +202,7 @@ def _values_of_array(any_of: exp.Any) -> Sequence[exp.Expr]:
 
 def _common_type(nodes: Sequence[exp.Expr], scope: Mapping[str, Types]) -> str:
     """Return the common type of expressions. Raise Unsure if they have none."""
-    return require_alike([_type(each, scope) for each in nodes])
+    return require_alike([_type_of(each, scope) for each in nodes])
 
 
 def require_alike(types: Sequence[str | None]) -> str:
@@ -220,7 +220,7 @@ def _cast_type(cast: exp.Cast, scope: Mapping[str, Types]) -> str:
         raise Unsure
     if _is_constant(cast.this):
         return to
-    if (_type(cast.this, scope), to) not in _TOTAL_CASTS:
+    if (_type_of(cast.this, scope), to) not in _TOTAL_CASTS:
         raise Unsure
     return to
 
@@ -229,18 +229,18 @@ def _is_constant(node: exp.Expr) -> bool:
     """Return True if an expression is a constant, whose cast is computed before any record is read."""
     inner = node.unnest()
     if isinstance(inner, exp.Cast) and _NAMES.get(inner.to.this) in _NUMBERS:
-        return _number(inner.this.unnest()) is not None or _is_text(inner.this)
-    return _is_text(inner) or isinstance(inner, exp.Null) or _number(inner) is not None
+        return _number_type(inner.this.unnest()) is not None or _is_text(inner.this)
+    return _is_text(inner) or isinstance(inner, exp.Null) or _number_type(inner) is not None
 
 
 def _is_text(node: exp.Expr) -> bool:
     return isinstance(node, exp.Literal) and node.is_string
 
 
-def _number(node: exp.Expr) -> str | None:
+def _number_type(node: exp.Expr) -> str | None:
     """Return the type of a number, or None if the node is no number."""
     if isinstance(node, exp.Neg | exp.Paren):
-        return _number(node.this)
+        return _number_type(node.this)
     if not isinstance(node, exp.Literal) or node.is_string:
         return None
     return "int8" if node.this.isdigit() else "numeric"

@@ -30,7 +30,7 @@ from noisycount.engines.conformance.certificate import Identity
 from noisycount.engines.dialect import Dialect, Expression
 from noisycount.engines.expressions import type_of
 from noisycount.engines.sql.table import FoundColumn, FoundName, reflected_columns
-from noisycount.engines.views.relations import UnitClaim, unproven_view
+from noisycount.engines.views.relations import UnitClaim, unproven_view_error
 from noisycount.query.schema import Kind
 
 
@@ -98,7 +98,7 @@ class ServerDialect(Dialect):
             return
         is_known = claim.vouched is not None or not claim.is_stated
         if not is_known and table.name.casefold() in map(str.casefold, names):
-            raise unproven_view(table.name, claim.unit, "its definition is not read on this server")
+            raise unproven_view_error(table.name, claim.unit, "its definition is not read on this server")
 
     def identity(self, connection: Connection) -> Identity:
         """Return name, version and collation of the server."""

@@ -102,7 +102,7 @@ def _is_derived(words: list[str]) -> bool:
     return bool(words) and words[0] not in {"Debian", "Ubuntu", "Homebrew", "Postgres.app"}
 
 
-def _column(row: Mapping[str, Any]) -> FoundColumn:
+def _found_column(row: Mapping[str, Any]) -> FoundColumn:
     """Return a column from its row of `COLUMNS`."""
     kind, form = None, Form.PLAIN
     if row["is_text"]:
@@ -174,7 +174,7 @@ class PostgreSQL(ServerDialect):
         rows = [dict(row) for row in connection.execute(COLUMNS, asdict(table)).mappings()]
         computed = computed_columns(connection, table.schema or "", table.name)
         return tuple(
-            FoundColumn(row["name"], row["type"], is_computed=True) if row["name"] in computed else _column(row)
+            FoundColumn(row["name"], row["type"], is_computed=True) if row["name"] in computed else _found_column(row)
             for row in rows
         )
 
@@ -220,7 +220,7 @@ class PostgreSQL(ServerDialect):
         return text.op("~", is_comparison=True)(sa.literal(pattern, sa.Text()))
 
     def normal_spelling(self, text: Expression) -> Expression:
-        """Return a text that is equal for likely spellings of one text, and perhaps for others.
+        """Return a text in a normal form, in which likely spellings of the same text, and perhaps others, are equal.
 
         All characters outside ASCII count as one, as their case depends on the collation. Only a database in UTF-8 has
         normal forms of Unicode.

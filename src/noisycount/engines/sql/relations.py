@@ -4,7 +4,7 @@ from dataclasses import field
 
 from sqlalchemy import Connection, text
 
-from noisycount.engines.views.relations import BaseTable, UnprovenError, ViewDefinition, unreadable_view
+from noisycount.engines.views.relations import BaseTable, UnprovenError, ViewDefinition, unreadable_view_error
 from noisycount.frozen import frozen
 
 _TYPES = {
@@ -140,12 +140,14 @@ class ServerRelations:
         return self.known[schema, name]
 
     def require_recorded(self, schema: str, name: str) -> None:
-        """Raise SourceError unless the definitions below a view named the relations that the server recorded."""
+        """Raise SourceError if the definitions below a view name other relations than the server recorded for them."""
         reached = self.connection.execute(_READ, {"schema": schema, "name": name}).all()
         recorded = {(each.schema, each.name): each.is_hidden for each in reached}
         needed = {place for place, is_hidden in recorded.items() if not is_hidden}
         if differing := (needed - self.known.keys()) | (self.known.keys() - recorded.keys()):
-            raise unreadable_view(name, f"the server and its definition differ about {'.'.join(min(differing))!r}")
+            raise unreadable_view_error(
+                name, f"the server and its definition differ about {'.'.join(min(differing))!r}"
+            )
 
     def _read(self, schema: str, name: str) -> BaseTable | ViewDefinition:
         """Return a relation as the catalog describes it. A unique index of a table says nothing of its children."""

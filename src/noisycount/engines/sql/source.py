@@ -19,7 +19,7 @@ from noisycount.engines.counts import KEYS_AT_ONCE
 from noisycount.engines.dialect import Expression
 from noisycount.engines.expressions import Person, StatementRecords, is_nan, type_of
 from noisycount.engines.formats import ColumnFormat
-from noisycount.engines.interface import TypedSource, missing_units, require_typed
+from noisycount.engines.interface import TypedSource, missing_units_error, require_typed
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.sql import table as tables
 from noisycount.engines.sql.connection import Server, ServerTransactions, without_server_errors
@@ -82,7 +82,7 @@ class CountedTable:
         value = self._column(self._unit)
         missing = sa.select(sa.func.count()).select_from(self._clause).where(value.is_(None))
         if connection.execute(missing).scalar():
-            raise missing_units(self.unit)
+            raise missing_units_error(self.unit)
 
     @property
     def _unit(self) -> tables.FoundColumn:
@@ -192,7 +192,7 @@ class SqlSource(EngineSource, TypedSource):
             session: The server that several tables share; None: the server of the address.
             options: Those of `of`.
         """
-        return cls.from_server(session or Server.at(place, seconds), place, **options)
+        return cls.from_server(session or Server.from_place(place, seconds), place, **options)
 
     @classmethod
     def from_server(  # noqa: PLR0913 - one argument a property of the records
@@ -242,7 +242,7 @@ class SqlSource(EngineSource, TypedSource):
     @classmethod
     def table_names(cls, place: ServerPlace) -> list[str]:
         """Return the names of the tables in the schema of the account, in order."""
-        server = Server.at(place, _IDENTIFY_TIMEOUT)
+        server = Server.from_place(place, _IDENTIFY_TIMEOUT)
 
         def names() -> list[str]:
             with server.transaction(has_own_path=True) as connection:
@@ -253,7 +253,7 @@ class SqlSource(EngineSource, TypedSource):
     @classmethod
     def relation_identities(cls, place: ServerPlace, public_tables: Sequence[str]) -> tuple[str, ...]:
         """Return the identity of a table, and those of tables whose records it shares; see `ServerDialect`."""
-        server = Server.at(place, _IDENTIFY_TIMEOUT)
+        server = Server.from_place(place, _IDENTIFY_TIMEOUT)
 
         def identities() -> tuple[str, ...]:
             with server.transaction(has_own_path=True) as connection:

@@ -105,7 +105,7 @@ def require_stored(columns: Sequence[FoundColumn], named: Sequence[str | None]) 
 
 
 def require_unit(column: FoundColumn) -> None:
-    """Raise SourceError if the values of a unit have no text that is equal on all engines."""
+    """Raise SourceError if the type of a unit has no text that is the same on all engines."""
     if column.kind not in _UNITS and column.form is not Form.NAMED:
         raise SourceError(
             f"unit column {column.name!r} is of type {column.type}, whose texts differ between servers: "

@@ -36,8 +36,8 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _kinds(names: str) -> frozenset[type[exp.Expr]]:
-    """Return the classes of nodes that this version of sqlglot has of these."""
+def _known_node_classes(names: str) -> frozenset[type[exp.Expr]]:
+    """Return those of the named classes of nodes that this version of sqlglot has."""
     return frozenset(kind for name in _words(names) if (kind := getattr(exp, name, None)) is not None)
 
 
@@ -68,14 +68,16 @@ _CLAUSES: Mapping[type[exp.Expr], frozenset[str]] = {
 }
 """The clauses of a query that are understood, and no others."""
 
-AGGREGATES = _kinds("Count Sum Avg Min Max LogicalAnd LogicalOr Median Quantile PercentileCont PercentileDisc CountIf")
+AGGREGATES = _known_node_classes(
+    "Count Sum Avg Min Max LogicalAnd LogicalOr Median Quantile PercentileCont PercentileDisc CountIf"
+)
 """Aggregates that depend on the set of their values, and not on the order of rows."""
-RANKS = _kinds("Rank DenseRank PercentRank CumeDist")
+RANKS = _known_node_classes("Rank DenseRank PercentRank CumeDist")
 """Numbers of rows that are equal for rows of equal order."""
-_ORDERED = _kinds(
+_ORDERED = _known_node_classes(
     "RowNumber Lag Lead FirstValue LastValue NthValue Ntile First Last AnyValue ArgMax ArgMin ArrayAgg GroupConcat Mode"
 )
-_SCALARS = _kinds(
+_SCALARS = _known_node_classes(
     "And Or Not Paren EQ NEQ LT LTE GT GTE Is Between Like ILike Glob NullSafeEQ NullSafeNEQ Add Sub Mul Div IntDiv "
     "Mod Neg DPipe Concat ConcatWs BitwiseAnd BitwiseOr Case If Coalesce Nullif Greatest Least Literal Boolean Null "
     "CurrentUser Identifier DataType DataTypeParam Alias Where Having Qualify Ordered Tuple Array Bracket "
@@ -87,7 +89,7 @@ _SCALARS = _kinds(
 )
 """Expressions of one row."""
 _PURE_NAMES = _words("isfinite list_value printf format instr substr ifnull iif typeof isnan count_star")
-_PURE = _SCALARS | AGGREGATES | RANKS | _ORDERED | _kinds("Exists Unnest Explode Cast TryCast")
+_PURE = _SCALARS | AGGREGATES | RANKS | _ORDERED | _known_node_classes("Exists Unnest Explode Cast TryCast")
 """Functions that give the same values for the same records."""
 _TIME_PARTS = _words(
     "millennium century decade year isoyear quarter month week day dayofweek dow isodow dayofyear doy hour minute "
@@ -137,7 +139,7 @@ def _is_quoted(token: Token) -> bool:
 
 
 def _unknown_words(node: exp.Expr, unknown: set[str]) -> str:
-    """Return the parts of a node that are not understood, as a definition has them."""
+    """Return the text of the parts of a node that this module does not understand."""
     if "method" in unknown:
         return f"{node.args['method']} JOIN"
     if isinstance(node, (exp.Max, exp.Min)):  # versions of sqlglot name this part differently
@@ -198,7 +200,7 @@ def read_definitions(
 ) -> Iterator[BaseTable | ViewDefinition]:
     """Yield the relations that a view reads, directly or through other views. The view itself is the first.
 
-    `enters_stored`: whether also those that a materialised view read when it was stored.
+    If `enters_stored`, relations that a materialised view read when it was stored are included.
     """
     visited: set[int] = set()
     pending = [view]
@@ -209,11 +211,11 @@ def read_definitions(
         visited.add(id(relation))
         yield relation
         if isinstance(relation, ViewDefinition) and (enters_stored or not relation.is_stored):
-            tables = _tables(parse_definition(relation, dialect), dialect)
+            tables = _named_relations(parse_definition(relation, dialect), dialect)
             pending += [relations(table.db or relation.schema, table.name) for table in tables]
 
 
-def _tables(tree: exp.Expr, dialect: str) -> Iterator[exp.Table]:
+def _named_relations(tree: exp.Expr, dialect: str) -> Iterator[exp.Table]:
     """Yield the relations that a query names, except its own common table expressions."""
     for table in tree.find_all(exp.Table):
         if not isinstance(table.this, exp.Identifier) or table.catalog:
@@ -223,7 +225,7 @@ def _tables(tree: exp.Expr, dialect: str) -> Iterator[exp.Table]:
 
 
 def _common_names(table: exp.Table, dialect: str) -> set[str]:
-    """Return the names of the common table expressions that a query may mean by a name."""
+    """Return the names of the common table expressions that the name of a table may refer to."""
     names: list[str] = []
     below: exp.Expr = table
     node = table.parent
@@ -241,13 +243,13 @@ def _common_names(table: exp.Table, dialect: str) -> set[str]:
 def qualified_query(view: ViewDefinition, dialect: str, database: str = "") -> str:
     """Return the query of the statement that creates a view, with the database and schema of each table it names.
 
-    SQLite keeps the text of the owner, who can write what the parser reads otherwise than SQLite. Its query is
-    therefore written from the tree that is judged.
+    SQLite stores the owner's text, which SQLite and this parser may read in different ways. So its query is written
+    from the parsed tree that `proof` judges.
     """
     if dialect == "sqlite":
         return _written_query(view)
     text = view.definition
-    tables = {table.this.meta["start"]: table for table in _tables(parse_definition(view, dialect), dialect)}
+    tables = {table.this.meta["start"]: table for table in _named_relations(parse_definition(view, dialect), dialect)}
     for _, table in sorted(tables.items(), reverse=True):
         parts = [database, table.db or view.schema or "", table.name]
         name = ".".join(exp.to_identifier(part, quoted=True).sql(dialect) for part in parts if part)
@@ -263,9 +265,9 @@ def qualified_query(view: ViewDefinition, dialect: str, database: str = "") -> s
 
 
 def _written_query(view: ViewDefinition) -> str:
-    """Return the query of a SQLite view as it is written from the tree that is judged."""
+    """Return the query of a SQLite view, written from the parsed tree."""
     tree = parse_definition(view, "sqlite")
-    for table in list(_tables(tree, "sqlite")):
+    for table in list(_named_relations(tree, "sqlite")):
         table.set("db", exp.to_identifier(table.db or view.schema))
     if re.search(r"(?i)\bis\s+not\b|\bnot\s*null\b", view.definition):  # operators of their own in SQLite
         for node in list(tree.find_all(exp.Not)):
@@ -290,7 +292,7 @@ def base_tables(
 
 
 def require_steady(view: BaseTable | ViewDefinition, relations: Relations, dialect: str) -> None:
-    """Raise VolatileError if a view, or what it reads, may give other rows for the same records."""
+    """Raise VolatileError if a view, or a relation that it reads, may give other rows for the same records."""
     for relation in read_definitions(view, relations, dialect, enters_stored=False):
         if isinstance(relation, BaseTable):
             for expression in relation.computed.values():
@@ -306,7 +308,7 @@ _JOINS = {*(("", kind) for kind in ("", "INNER", "CROSS")), ("LEFT", ""), ("LEFT
 
 
 def parts_of(tree: exp.Expr) -> Iterator[exp.Select]:
-    """Yield the SELECT of a definition, or each of those between which it has UNION ALL."""
+    """Yield the SELECT of a definition, or each SELECT of its UNION ALL."""
     pending = [tree]
     while pending:
         node = pending.pop()
@@ -368,7 +370,7 @@ def is_comma(join: exp.Join) -> bool:
 
 
 def conditions_of(clause: exp.Expr) -> Iterator[exp.Expr]:
-    """Yield conditions that are all true if the condition of a join, or of WHERE, is."""
+    """Yield conditions that are all true if the whole condition of a join or of WHERE is true."""
     pending = [clause.args.get("on") if isinstance(clause, exp.Join) else clause.this]
     while pending:
         node = pending.pop()
@@ -411,7 +413,7 @@ def _is_aggregate(node: exp.Expr) -> bool:
 
 
 def resolve_number(expression: exp.Expr, outputs: Sequence[exp.Expr]) -> exp.Expr:
-    """Return the shown column that a number means in GROUP BY."""
+    """Return the output column that a number in GROUP BY refers to; another expression unchanged."""
     if isinstance(expression, exp.Literal) and not expression.is_string and expression.name.isdigit():
         if not 0 < int(expression.name) <= len(outputs):
             raise UnprovenError("it groups by a column that it does not show")

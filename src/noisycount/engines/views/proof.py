@@ -58,8 +58,8 @@ Unit = tuple[frozenset[Place], Sources]
 class Rows:
     """The rows of a relation, and the records on which they depend.
 
-    `units` maps a column to its sources. If a row has the value v in such a column, it depends on no private record but
-    those that have v in their own source column.
+    `units` maps a column that names the unit to its sources, columns of private tables. If a row has the value v in
+    such a column, it depends only on private records that have v in their source column.
     """
 
     columns: Mapping[str, str]  # the type of each column; empty: equal values may differ
@@ -104,7 +104,7 @@ def merge_sources(units: Iterable[Sources]) -> Sources | None:
 
 @dataclass(slots=True)
 class Proof:
-    """Judges views by their definitions, and by the relations that these read."""
+    """Judge of views, by their definitions and the relations that these read."""
 
     dialect: str
     relations: Relations
@@ -112,9 +112,11 @@ class Proof:
     reasons: dict[tuple[str, str], str] = field(default_factory=dict)  # why a column names the unit no more
 
     def rows(self, relation: BaseTable | ViewDefinition, *, is_stored: bool = False) -> Rows:
-        """Return what the rows of a relation depend on; raise UnprovenError if its definition does not prove it.
+        """Return the rows of a relation with the records on which they depend.
 
-        `is_stored`: whether a materialised view reads it.
+        Raise UnprovenError if this is not proven.
+
+        `is_stored` is True if a materialised view reads it.
         """
         names = [fold(name, self.dialect) for name in relation.columns]
         columns = dict(zip(names, relation.columns.values(), strict=True))
@@ -164,7 +166,7 @@ class Proof:
     def _select(
         self, select: exp.Select, view: ViewDefinition, columns: Mapping[str, str], *, is_stored: bool
     ) -> _Result:
-        """Return the rows of a SELECT of a view. `columns`: those of the view, by their folded names."""
+        """Return the rows of a SELECT of a view. `columns` has the types of its columns, by folded name."""
         scope = _Scope(self.dialect, self.reasons)
         joins: list[tuple[str, exp.Join | None]] = []
         for join, table in joined_tables(select):
@@ -190,7 +192,7 @@ class Proof:
 
 @dataclass(slots=True)
 class _Scope:
-    """The relations of a SELECT, and the columns of theirs that name its unit."""
+    """The relations of a SELECT, and the columns of these relations that name its unit."""
 
     dialect: str
     reasons: dict[tuple[str, str], str]  # of the proof
@@ -206,14 +208,19 @@ class _Scope:
         return frozenset[str]().union(*(rows.private for rows in self.relations.values()))
 
     def join(self, alias: str, join: exp.Join | None, before: Sequence[str], inner: Sequence[exp.Expr]) -> None:
-        """Join one more relation to those before. `inner`: the conditions that every row of the query meets."""
+        """Join one more relation to the relations `before`.
+
+        `inner` has the conditions that every row of the query meets.
+        """
         rows = self.relations[alias]
         private = any(self.relations[earlier].private for earlier in before)
         is_left = join is not None and join.side == "LEFT"
         conditions = list(conditions_of(join)) if join is not None and is_left else inner
         equal_pairs = [*self._columns_of_using(rows, join, before), *self._equal_columns(conditions, alias, before)]
         exact_pairs = [
-            (there, name) for there, name in equal_pairs if self._type(there) == rows.columns[name] in EXACT_TYPES
+            (there, name)
+            for there, name in equal_pairs
+            if self._column_type(there) == rows.columns[name] in EXACT_TYPES
         ]
         if not rows.private:
             equal_columns = {name for _, name in exact_pairs}
@@ -241,7 +248,7 @@ class _Scope:
     def _columns_of_using(
         self, rows: Rows, join: exp.Join | None, before: Sequence[str]
     ) -> Iterator[tuple[Place, str]]:
-        """Yield the columns that USING equates: that of the first relation before, and its own."""
+        """Yield pairs of columns that USING equates: a column of an earlier relation, and a column of this one."""
         for identifier in join.args.get("using") or () if join is not None else ():
             name = fold(identifier.name, self.dialect)
             holders = [there for there in before if name in self.relations[there].columns]
@@ -253,7 +260,7 @@ class _Scope:
     def _equal_columns(
         self, conditions: Iterable[exp.Expr], alias: str, before: Sequence[str]
     ) -> Iterator[tuple[Place, str]]:
-        """Yield pairs that conditions equate: a column of a relation before, and one of the relation itself."""
+        """Yield pairs of columns that conditions equate: a column of an earlier relation, and a column of this one."""
         for condition in conditions:
             if isinstance(condition, exp.EQ):
                 one, other = self.plain_column(condition.this), self.plain_column(condition.expression)
@@ -263,16 +270,16 @@ class _Scope:
                     if place_before[0] in before and own_place[0] == alias:
                         yield place_before, own_place[1]
 
-    def _type(self, place: Place) -> str:
+    def _column_type(self, place: Place) -> str:
         return self.relations[place[0]].columns[place[1]]
 
     def plain_column(self, expression: exp.Expr) -> Place | None:
-        """Return the column that an expression is, or None if it is no column, or if its name is not sure."""
+        """Return the column of which an expression consists; None for other expressions and ambiguous names."""
         node = expression.unnest()
         if isinstance(node, exp.Cast) and node.to.this in {exp.DType.TEXT, exp.DType.VARCHAR}:
             is_sure = not node.to.expressions and self.dialect != "sqlite"  # where it makes a blob the text of another
             inner = self.plain_column(node.this) if is_sure else None
-            return inner if inner is not None and self._type(inner) == "text" else None
+            return inner if inner is not None and self._column_type(inner) == "text" else None
         if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star) or node.args.get("db"):
             return None
         name, table = fold(node.name, self.dialect), fold(node.table, self.dialect)
@@ -289,13 +296,13 @@ class _Scope:
         return self.dialect == "duckdb" and any(rows.columns.get(name) == "" for rows in self.relations.values())
 
     def given_name(self, output: exp.Expr) -> str | None:
-        """Return the name that a query gives to what it shows; None: none but that of the column itself."""
+        """Return the name that a query gives to an output column; None if the column keeps its own name."""
         name = fold(output.alias, self.dialect) if isinstance(output, exp.Alias) else None
         place = self.plain_column(output.unalias())
         return None if place is not None and place[1] == name else name
 
     def require_columns(self, select: exp.Select) -> None:
-        """Raise UnprovenError if a name may be no column of the catalog, such as the place where a record lies."""
+        """Raise UnprovenError if a name may not be a column of the catalog, such as the number of a row."""
         for column in select.find_all(exp.Column):
             if not isinstance(column.this, exp.Star) and not self._is_listed(column):
                 raise UnprovenError(f"{column.sql()!r} is none of its columns")
@@ -307,7 +314,7 @@ class _Scope:
                 )
 
     def _is_listed(self, column: exp.Column) -> bool:
-        """Return True if a name is surely a column of one of the relations, or only a name that the query gives."""
+        """Return True if a name is certainly a column of one of the relations, or only a name that the query gives."""
         name, table = fold(column.name, self.dialect), fold(column.table, self.dialect)
         if table:
             return not column.args.get("db") and table in self.relations and name in self.relations[table].columns
@@ -316,13 +323,16 @@ class _Scope:
         return name in self.aliases.union(*(rows.columns for rows in self.relations.values()))
 
     def require_plain_order(self, select: exp.Select) -> None:
-        """Raise UnprovenError if a query is ordered by what it computes, which may repeat rows."""
+        """Raise UnprovenError if a query is ordered by a computed expression, which may repeat rows."""
         for term in () if select.args.get("order") is None else select.args["order"].expressions:
             if not isinstance(term.this.unnest(), exp.Column | exp.Literal):
                 raise UnprovenError("it is ordered by what it computes: leave ORDER BY out")
 
     def items(self, select: exp.Select, names: Sequence[str]) -> Iterator[_Item]:
-        """Yield what a query shows, a star column by column. `names`: of the columns, as the catalog lists them."""
+        """Yield the output columns of a query; a star yields each of its columns.
+
+        `names` has their names in the catalog.
+        """
         position = 0
         for expression in select.expressions:
             is_qualified_star = isinstance(expression, exp.Column) and isinstance(expression.this, exp.Star)
@@ -343,7 +353,7 @@ class _Scope:
                 position += 1
 
     def group(self, select: exp.Select, items: Sequence[_Item]) -> None:
-        """Judge how rows are put together: by GROUP BY, by windows, and by DISTINCT."""
+        """Check the columns by which GROUP BY, windows and DISTINCT combine rows."""
         clauses = [select.args[name].this for name in ("having", "qualify") if select.args.get(name)]
         expressions = [*(item.expression for item in items), *clauses]
         windows = [window for expression in expressions for window in expression.find_all(exp.Window)]
@@ -364,10 +374,10 @@ class _Scope:
             self._keep_units_among({item.place for item in items}, "its DISTINCT joins rows of several units")
 
     def _keep_units_among(self, places: set[Place | None], reason: str) -> None:
-        """Keep the units that are among the columns by which rows are put together."""
+        """Keep only the units that are among the columns by which rows are combined."""
         if not self.private:
             return
-        exact = {place for place in places if place is not None and self._type(place) in EXACT_TYPES}
+        exact = {place for place in places if place is not None and self._column_type(place) in EXACT_TYPES}
         self.is_recordwise = False
         units = [(named & exact, sources) for named, sources in self.units if named & exact]
         if not units:
@@ -375,29 +385,32 @@ class _Scope:
         self._replace_units(units, self.units, reason)
 
     def _replace_units(self, units: list[Unit], former: Sequence[Unit], reason: str) -> None:
-        """Take other units in the place of former ones, and remember why columns name the unit no more."""
+        """Replace the former units, and note the reason why some columns no longer name the unit."""
         remaining = {source for _, sources in units for source in sources}
         lost = {source for _, sources in former for source in sources} - remaining
         self.reasons |= {source: reason for source in lost if source not in self.reasons}
         self.units = units
 
     def _is_hidden(self, expression: exp.Expr) -> bool:
-        """Return True if a name without its relation could mean another column that the query shows."""
+        """Return True if a name without its relation could refer to another output column of the query."""
         node = expression.unnest()
         return isinstance(node, exp.Column) and not node.table and fold(node.name, self.dialect) in self.aliases
 
     def _is_only_alias(self, column: exp.Column) -> bool:
-        """Return True if a name is one that the query gives, and that no relation has."""
+        """Return True if a name is given by the query, and no relation has such a column."""
         name = fold(column.name, self.dialect)
         is_alias = not column.table and name in self.aliases
         return is_alias and not any(name in rows.columns for rows in self.relations.values())
 
     def _sure_column(self, expression: exp.Expr) -> Place | None:
-        """Return the column that an expression is where a name could also be one that the query gives."""
+        """Return the column of which an expression consists; None if its name could also be an alias of the query."""
         return None if self._is_hidden(expression) else self.plain_column(expression)
 
     def _group_keys(self, select: exp.Select, items: Sequence[_Item], outputs: Sequence[exp.Expr]) -> set[Place | None]:
-        """Return the columns by which a query groups. All else that it shows is made of groups."""
+        """Return the columns by which a query groups.
+
+        Raise UnprovenError for an output that is neither of them nor aggregated.
+        """
         group = select.args.get("group")
         expressions = [] if group is None else list(group.expressions)
         if group is not None and group.args.get("all"):
@@ -414,7 +427,7 @@ class _Scope:
         return places
 
     def _require_exact(self, node: exp.Expr) -> None:
-        """Raise UnprovenError if an aggregate could tell equal values apart, or depends on the order of rows."""
+        """Raise UnprovenError if an aggregate could distinguish equal values, or depends on the order of rows."""
         argument = node.this.expressions[0] if isinstance(node.this, exp.Distinct) else node.this
         if isinstance(node, exp.Count) or isinstance(argument, exp.Star):
             return
@@ -428,7 +441,7 @@ class _Scope:
         """Return the type of an expression if its equal values are indistinguishable, otherwise an empty text."""
         node = expression.unnest()
         if (place := self.plain_column(node)) is not None:
-            return self._type(place)
+            return self._column_type(place)
         match node:
             case exp.Literal():
                 is_whole = not node.is_string and node.name.isdigit() and len(node.name) <= _DIGITS

@@ -27,11 +27,11 @@ class UnitClaim:
 
 
 class UnprovenError(Exception):
-    """A property of a view that its definition does not prove. The text is the reason, for its owner."""
+    """Error: the definition of a view does not prove a property. Its text is the reason, for the owner of the view."""
 
 
 class VolatileError(Exception):
-    """A definition that may give other rows for the same records. The text names the cause."""
+    """Error: a definition may give other rows for the same records. Its text names the cause."""
 
 
 @frozen
@@ -83,7 +83,7 @@ def fold(name: str, dialect: str) -> str:
     return name if dialect == "postgres" else name.translate(_LOWER)
 
 
-def unproven_view(name: str, unit: str | None, reason: str) -> SourceError:
+def unproven_view_error(name: str, unit: str | None, reason: str) -> SourceError:
     """Return the refusal of a view whose definition does not prove that each row comes from one unit."""
     whose = "record" if unit is None else f"value of {unit!r}"
     return SourceError(
@@ -93,6 +93,6 @@ def unproven_view(name: str, unit: str | None, reason: str) -> SourceError:
     )
 
 
-def unreadable_view(name: str, reason: str) -> SourceError:
-    """Return the refusal of a view of which it is not known what it reads."""
+def unreadable_view_error(name: str, reason: str) -> SourceError:
+    """Return the error about a view whose relations are unknown."""
     return SourceError(f"{name!r} is a view that cannot be judged: {reason}: make it a table that is stored")

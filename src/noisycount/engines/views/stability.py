@@ -13,8 +13,8 @@ from noisycount.engines.views.relations import (
     ViewDefinition,
     VolatileError,
     fold,
-    unproven_view,
-    unreadable_view,
+    unproven_view_error,
+    unreadable_view_error,
 )
 from noisycount.errors import SourceError
 
@@ -38,7 +38,7 @@ def require_stable(relation: BaseTable | ViewDefinition, relations: Relations, d
         reason = str(error)
     else:
         return
-    raise unproven_view(relation.name, claim.unit, reason)
+    raise unproven_view_error(relation.name, claim.unit, reason)
 
 
 def _require_steady(relation: BaseTable | ViewDefinition, relations: Relations, dialect: str) -> None:
@@ -48,7 +48,7 @@ def _require_steady(relation: BaseTable | ViewDefinition, relations: Relations, 
     try:
         require_steady(relation, relations, dialect)
     except UnprovenError as error:
-        refusal = unreadable_view(relation.name, str(error))
+        refusal = unreadable_view_error(relation.name, str(error))
     except VolatileError as error:
         refusal = SourceError(
             f"{relation.name!r} has {str(error)!r}, which may give other rows for the same records: "

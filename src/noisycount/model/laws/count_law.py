@@ -21,7 +21,10 @@ from noisycount.validation import not_nan, open_probability
 
 @frozen(eq=False)
 class MeshPoints:
-    """Quadrature points for sums over integers of a weight times a function that is smooth outside the fine places."""
+    """Quadrature points for sums over integers of a weight times a function.
+
+    The function may be rough only in places where the points are dense.
+    """
 
     offsets: Reals  # ascending, shape (points,)
     log_weights: Reals  # logarithms of the quadrature weights, shape (points,)
@@ -126,8 +129,9 @@ class CountDistribution(ABC):
     def points(self, fine: tuple[float, float] | None, highest: float, coarsest: float = math.inf) -> MeshPoints:
         """Return quadrature points with probabilities as weights, for sums of functions.
 
-        The functions may be rough between the two counts `fine`. Points left of the mode are omitted where the
-        probability is below e^−80 of the largest, and points right of it below e^−80 of that at `highest`.
+        The functions may be rough between the two counts `fine`. Points left of the mode are omitted if the probability
+        there is below e^−80 of the largest one. Points right of the mode are omitted if it is below e^−80 of the
+        probability at `highest`.
         """
 
     def for_ratios(self, rarity: float) -> Self:  # noqa: ARG002  (a table has every point)
@@ -306,8 +310,8 @@ class WindowedLaw(CountDistribution):
     make_whole: Callable[[], CountDistribution]  # builds the distribution of all counts, for values far in a tail
 
     @cached_property
-    def whole(self) -> CountDistribution:
-        """The distribution of all counts."""
+    def unwindowed(self) -> CountDistribution:
+        """The distribution of all counts, also those outside the window."""
         return self.make_whole()
 
     @property
@@ -325,7 +329,7 @@ class WindowedLaw(CountDistribution):
         """Smallest count of the largest probability; a tie is decided by the distribution of all counts."""
         logs = self.table.log_weights
         highest = np.flatnonzero(logs >= logs.max() - LOG_TIE)
-        return self.table.first + int(highest[0]) if highest.size == 1 else self.whole.mode
+        return self.table.first + int(highest[0]) if highest.size == 1 else self.unwindowed.mode
 
     @property
     def support(self) -> tuple[int, int]:
@@ -343,7 +347,7 @@ class WindowedLaw(CountDistribution):
         is_within = (first <= low or first == self.limits[0]) and (high <= last or last == self.limits[1])
         if is_within or inside >= self.log_rest + _DOUBLE:
             return inside
-        return self.whole.log_probability(low, high)
+        return self.unwindowed.log_probability(low, high)
 
     def log_pmf(self, counts: ArrayLike) -> Reals:
         """Return ln P[K = k] for each count k, in the shape of `counts`, −inf for probability 0."""
@@ -352,31 +356,31 @@ class WindowedLaw(CountDistribution):
         logs = np.asarray(self.table.log_pmf(values))
         outside = ((values < first) & (values >= self.limits[0])) | ((values > last) & (values <= self.limits[1]))
         if outside.any():
-            logs = np.where(outside, self.whole.log_pmf(values), logs)
+            logs = np.where(outside, self.unwindowed.log_pmf(values), logs)
         return logs
 
     def moved(self, by: int) -> Self:
         """Return the distribution of the count plus a constant."""
         low, high = self.limits
-        return type(self)(self.table.moved(by), self.log_rest, (low + by, high + by), lambda: self.whole.moved(by))
+        return type(self)(self.table.moved(by), self.log_rest, (low + by, high + by), lambda: self.unwindowed.moved(by))
 
     @cached_property
     def mirrored(self) -> Self:
         """The distribution of the negative count."""
         low, high = self.limits
-        return type(self)(self.table.mirrored, self.log_rest, (-high, -low), lambda: self.whole.mirrored)
+        return type(self)(self.table.mirrored, self.log_rest, (-high, -low), lambda: self.unwindowed.mirrored)
 
     def points(self, fine: tuple[float, float] | None, highest: float, coarsest: float = math.inf) -> MeshPoints:
         """Return the points of the distribution of all counts."""
-        return self.whole.points(fine, highest, coarsest)
+        return self.unwindowed.points(fine, highest, coarsest)
 
     def reach(self, depth: float) -> tuple[float, float]:
         """Return the ends of the table; for a larger depth, the reach of the distribution of all counts."""
         width = self.table.log_weights.size
         if depth + math.log(width) <= -self.log_rest:
             return self.table.support
-        return self.whole.reach(depth)
+        return self.unwindowed.reach(depth)
 
     def log_tail_bound(self, count: float) -> float:
         """Return the bound of the distribution of all counts."""
-        return self.whole.log_tail_bound(count)
+        return self.unwindowed.log_tail_bound(count)

@@ -322,7 +322,7 @@ def _first_turn(product: Product, smallest: int, largest: int, *, rising: bool) 
     for kink in product.kinks:  # turns are most frequent at kinks, so try these first
         for place in (math.ceil(kink) - 1, math.floor(kink)):
             if bracket.low < place < bracket.high:
-                bracket = bracket.cut(place, signed_rise(place))
+                bracket = bracket.narrowed(place, signed_rise(place))
     return int(first_whole(signed_rise, bracket).high)
 
 

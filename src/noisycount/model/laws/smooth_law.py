@@ -84,7 +84,7 @@ class Grid:
         Blocks of 24 integers are summed term by term, longer blocks by the Gauss rule of the counting measure. All
         arrays have shape (blocks, POINTS).
         """
-        nodes, logs = _quadrature_rules()
+        nodes, logs = _rules_of_all_levels()
         offsets = self.starts[:, None] + nodes[self.levels]
         inside = (offsets >= self.support[0]) & (offsets <= self.support[1])
         return offsets, logs[self.levels], inside
@@ -170,7 +170,7 @@ def _graded_blocks(ends: tuple[float, float], support: tuple[float, float], plac
 
 
 @lru_cache(maxsize=1)
-def _quadrature_rules() -> tuple[Reals, Reals]:
+def _rules_of_all_levels() -> tuple[Reals, Reals]:
     """Return the nodes and the logarithms of the weights of the rules of all levels."""
     rules = [gram_rule(POINTS * 2**level) for level in range(_LEVELS)]
     return np.array([nodes for nodes, _ in rules]), np.log([weights for _, weights in rules])

@@ -50,7 +50,7 @@ class ErrorLaw(ABC):
 
     @property
     def is_costly(self) -> bool:
-        """True if each value takes a numerical integral."""
+        """True if computing each value takes a numerical integral."""
         return False
 
     @property
@@ -130,7 +130,7 @@ class ErrorLaw(ABC):
         return at_zero + 2 * float(self.between(np.array([self.first]), width)[0])
 
     def tabulated(self, reach: float) -> "ErrorLaw":  # noqa: ARG002  (a closed form needs no table)
-        """Return a version for very many errors up to `reach`: the distribution itself if each value is cheap."""
+        """Return the distribution in a form that is fast for many errors up to `reach`; itself if values are cheap."""
         return self
 
     @property
@@ -147,7 +147,7 @@ class CertifiedErrorLaw(ErrorLaw):
     @property
     @abstractmethod
     def rounding(self) -> float:
-        """Relative error of a tail or a mass, as far as it exceeds that of a few operations."""
+        """Relative error of a tail or a mass, beyond the rounding of a few operations."""
 
     @property
     def has_formula(self) -> bool:
@@ -186,7 +186,7 @@ class ErrorLikelihood(Factor):
         return () if is_smooth else (self.answer,)
 
     def expansion(self, centre: int) -> Expansion:
-        """Return the change of the logarithm from the centre, all of it as bend."""
+        """Return the change of the logarithm from the centre. All of it is in the term `bend`."""
         error = self.answer - centre
         return Expansion(Decimal(0), lambda offsets: self.errors.log_change(error, offsets))
 
@@ -345,7 +345,7 @@ class SymmetricNoise(Mechanism):
 
 
 class AdditiveNoise(SymmetricNoise):
-    """Noise of one kind, with one scale."""
+    """Noise of a single kind, such as Laplace noise, with a single scale."""
 
     __slots__ = ()
 
@@ -373,12 +373,12 @@ class AdditiveNoise(SymmetricNoise):
 
     @property
     def variance_rounding(self) -> float:
-        """Relative error of the variance, as far as it exceeds that of a few operations."""
+        """Relative error of the variance, beyond the rounding of a few operations."""
         return 0.0
 
 
 def require_log_concave(noise: SymmetricNoise, what: str) -> None:
-    """Raise ValueError if the density is not log-concave, as a decision about answers then needs several thresholds."""
+    """Raise ValueError if the density is not log-concave. A decision would then need several thresholds."""
     if not noise.is_log_concave:
         raise ValueError(
             f"mechanism must have a log-concave density for {what}, which rests on a single threshold, got {noise!r}"

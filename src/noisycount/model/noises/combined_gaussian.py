@@ -89,7 +89,7 @@ class CombinedGaussian(Gaussian):
     def sums(self, parts: Sequence[NDArray[np.int64]]) -> tuple[list[int], int]:
         """Return the whole numbers ȳ·m for each count, and their common denominator m.
 
-        `parts` has one array an answer.
+        `parts` has one array for each answer.
         """
         weights = [weight for weight, _ in self._weights_and_scales]
         whole = math.lcm(*(weight.denominator for weight in weights))

@@ -156,7 +156,7 @@ class NoiseSum(SymmetricNoise):
 
     @property
     def _normal(self) -> GaussianErrors:
-        """The distribution of that Gaussian noise."""
+        """The distribution of the sum, if it is a single continuous Gaussian noise."""
         return GaussianErrors(math.sqrt(self.variance))
 
 

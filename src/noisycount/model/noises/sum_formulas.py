@@ -23,7 +23,7 @@ class LaplaceTerms:
     density: Reals  # coefficients of p_i in rising order, shape (terms, degree + 1)
     tail: Reals  # the same of P[Z >= x]
 
-    def lifted(self, distances: Reals, *, is_tail: bool) -> Reals:
+    def times_exponential(self, distances: Reals, *, is_tail: bool) -> Reals:
         """Return e^x times the density, or times P[Z >= x]."""
         series = self.tail if is_tail else self.density
         terms = np.exp(-(self.rates[:, None] - 1) * distances) * polyval(distances, series.T)
@@ -35,7 +35,7 @@ class LaplaceTerms:
         return self.tail.shape[1] == 1
 
     def masses(self, starts: Reals, lengths: Reals) -> Reals:
-        """Return P[start <= Z < start + length] for starts >= 0: no term cancels more than one of the density."""
+        """Return P[start <= Z < start + length] for starts >= 0. Terms cancel no more than those of the density."""
         rates = self.rates[:, None]
         return np.asarray((self.tail * np.exp(-rates * starts) * -np.expm1(-rates * lengths)).sum(axis=0))
 

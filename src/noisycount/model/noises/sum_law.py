@@ -98,7 +98,7 @@ class SumLaw(CertifiedErrorLaw):
 
     def log_profile(self, distances: Reals) -> Reals:
         """Return the logarithm of the density at distances from 0, without a table."""
-        evaluate = self._on_integers if self.is_discrete else self._on_line
+        evaluate = self._logarithms_by_inversion if self.is_discrete else self._logarithms_on_reals
         return evaluate(distances, (), is_lifted=False)
 
     @property
@@ -114,16 +114,16 @@ class SumLaw(CertifiedErrorLaw):
     def _log_densities(self, distances: Reals, *ends: Above | Window, is_lifted: bool = False) -> Reals:
         """Return the logarithm of the density at distances >= 0, or of its tail or window if `ends` has one."""
         shaped = distances.ravel()
-        evaluate = self._logarithms_on_integers if self.is_discrete else self._on_line
+        evaluate = self._logarithms_on_integers if self.is_discrete else self._logarithms_on_reals
         logarithms = evaluate(shaped, ends, is_lifted=is_lifted)
         return logarithms.reshape(distances.shape)
 
     def _logarithms_on_integers(self, distances: Reals, ends: Sequence[Above | Window], *, is_lifted: bool) -> Reals:
-        """Return the logarithms of discrete noise, from the table where it has them."""
+        """Return the logarithms for discrete noise, from the table if it contains the integers."""
         is_mass, is_tail = not ends, len(ends) == 1 and isinstance(ends[0], Above)
         table = self.table if is_mass or is_tail else None
         if table is None:
-            return self._on_integers(distances, ends, is_lifted=is_lifted)
+            return self._logarithms_by_inversion(distances, ends, is_lifted=is_lifted)
         is_tabulated = table.holds(distances)
         logs = table.log_masses if is_mass else table.log_tails
         logarithms = np.empty_like(distances)
@@ -132,14 +132,14 @@ class SumLaw(CertifiedErrorLaw):
             logarithms[is_tabulated] += distances[is_tabulated] / self.widest_laplace
         if not is_tabulated.all():
             others = distances[~is_tabulated]
-            logarithms[~is_tabulated] = self._on_integers(others, ends, is_lifted=is_lifted)
+            logarithms[~is_tabulated] = self._logarithms_by_inversion(others, ends, is_lifted=is_lifted)
         return logarithms
 
-    def _on_integers(self, distances: Reals, ends: Sequence[Above | Window], *, is_lifted: bool) -> Reals:
-        """Return the logarithms of discrete noise by inversion of the transform."""
+    def _logarithms_by_inversion(self, distances: Reals, ends: Sequence[Above | Window], *, is_lifted: bool) -> Reals:
+        """Return the logarithms for discrete noise, by inversion of the transform."""
         parts = [*self._laplace_transforms(1.0), *self._discrete_gaussian_transforms(), *ends]
         is_window = any(isinstance(end, Window) for end in ends)
-        is_open = self._is_open(np.ones_like(distances) if is_window else distances)
+        is_open = self._has_path_around_poles(np.ones_like(distances) if is_window else distances)
         logarithms = np.empty_like(distances)
         for some, course in ((is_open, _around_all_poles), (~is_open, _around_period)):
             logarithms[some] = _log_inverse(
@@ -147,14 +147,14 @@ class SumLaw(CertifiedErrorLaw):
             )
         return logarithms
 
-    def _on_line(self, distances: Reals, ends: Sequence[Above | Window], *, is_lifted: bool) -> Reals:
-        """Return the logarithms of continuous noise, computed in units in which its widest scale is 1."""
+    def _logarithms_on_reals(self, distances: Reals, ends: Sequence[Above | Window], *, is_lifted: bool) -> Reals:
+        """Return the logarithms for continuous noise, computed in units in which its widest scale is 1."""
         unit = max(self.widest_laplace, math.sqrt(self._gaussian_variance))
         is_tail = len(ends) == 1 and isinstance(ends[0], Above)
         terms = self._laplace_terms
         if terms is not None and (is_tail or not ends):
             scaled = distances / unit
-            logs = np.log(terms.lifted(scaled, is_tail=is_tail))
+            logs = np.log(terms.times_exponential(scaled, is_tail=is_tail))
             return (logs if is_lifted else logs - scaled) + (len(ends) - 1) * math.log(unit)
         parts = [*self._laplace_transforms(unit), *(end.in_units(unit) for end in ends)]
         if self.gaussian:
@@ -167,7 +167,7 @@ class SumLaw(CertifiedErrorLaw):
         """Closed formulas of the density and its integrals, if the noises are Laplace noises that have them."""
         return None if self.gaussian or self.is_discrete else laplace_terms(self.laplace)
 
-    def _is_open(self, distances: Reals) -> Flags:
+    def _has_path_around_poles(self, distances: Reals) -> Flags:
         """Return True for each distance at which the path goes around all poles.
 
         Values between integers are smooth there.
@@ -275,7 +275,7 @@ class SumLaw(CertifiedErrorLaw):
         return masses
 
     def uncertainty(self, low: Reals, widths: Reals) -> Reals:
-        """Return the error of differences of tails that cancel off the lattice, where no integral is available."""
+        """Return the error of masses that are differences of tails which cancel, if no integral can replace them."""
         starts, lengths = self._mirror_intervals(low, widths)
         errors = np.zeros(starts.shape)
         differs = ~self._has_windows(starts, lengths)

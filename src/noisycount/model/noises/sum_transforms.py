@@ -84,7 +84,7 @@ class Poles:
         return self.counts @ rises, self.counts @ (kappas * curvature + rises * rises)
 
     def tilted(self, tilt: Tilt) -> TiltedTransform:
-        """Return the transform around θ; beyond ln M(θ) it is −Σ n·ln(1 − κ·chord)."""
+        """Return the transform around θ. Its terms other than ln M(θ) are −Σ n·ln(1 − κ·chord)."""
         kappas, logarithms = self._kappas(tilt)
 
         def rest(path: Path) -> Complexes:

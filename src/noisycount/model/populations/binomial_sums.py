@@ -29,14 +29,14 @@ def sum_of_binomials(sizes: Reals, rates: Reals, complements: Reals) -> tuple[in
     """
     deviation = math.sqrt(float(sizes @ (rates * complements)))
     if deviation > WIDE:
-        first, chances = _by_frequencies(sizes, rates, complements, deviation)
+        first, chances = _sum_by_frequencies(sizes, rates, complements, deviation)
     else:
-        first, chances = _by_convolution(sizes, rates, complements)
+        first, chances = _sum_by_convolution(sizes, rates, complements)
     with np.errstate(divide="ignore"):
         return first, np.log(np.maximum(chances, 0.0))
 
 
-def _by_frequencies(sizes: Reals, rates: Reals, complements: Reals, deviation: float) -> tuple[int, Reals]:
+def _sum_by_frequencies(sizes: Reals, rates: Reals, complements: Reals, deviation: float) -> tuple[int, Reals]:
     """Return the first count and P[K = first + i] by inversion of the characteristic function φ.
 
     P[K = k] = (1/M)·Σ_j φ(2πj/M)·e^(−2πijk/M) for M counts around the mean.
@@ -62,7 +62,7 @@ def _by_frequencies(sizes: Reals, rates: Reals, complements: Reals, deviation: f
     return first, chances
 
 
-def _by_convolution(sizes: Reals, rates: Reals, complements: Reals) -> tuple[int, Reals]:
+def _sum_by_convolution(sizes: Reals, rates: Reals, complements: Reals) -> tuple[int, Reals]:
     """Return the first count and P[K = first + i] by convolution; values below 1e-300 of the largest are left out."""
     single = sizes == 1
     first, law = 0, np.ones(1)

@@ -50,7 +50,7 @@ class Moments:
         weighted = chances * counts
         return cls(float(weighted.sum()), float(chances @ counts[::-1]), float(weighted @ counts[::-1]))
 
-    def beside(self, other: "Moments") -> "Moments":
+    def plus(self, other: "Moments") -> "Moments":
         """Return the moments of the sum of two independent counts."""
         return Moments(
             self.positives + other.positives,
@@ -101,7 +101,7 @@ class Population(Shown, ABC):
         """Return the prior ln P[K = k] for k = first..last, −inf for probability 0."""
         return self.law().log_pmf(np.arange(first, last + 1, dtype=np.float64))
 
-    def deep_law(self) -> CountDistribution:
+    def deep_prior(self) -> CountDistribution:
         """Return the prior of the count with tails that reach down to the smallest floats."""
         return self.law()
 
@@ -152,7 +152,7 @@ class Population(Shown, ABC):
 
 @frozen
 class Neighbours(ABC):
-    """The population if one record is positive, and if it is negative. It unpacks into these two.
+    """A pair of populations: one record is positive in the first, and negative in the second. It unpacks into the two.
 
     In `ExchangeableNeighbours` the record is exchangeable with all unknown records. In `IndependentNeighbours` it
     carries no information about them. In both, the ratio of the two distributions of the count rises with the count.
@@ -171,7 +171,7 @@ class Neighbours(ABC):
     def negative(self) -> Population:
         """The population if the record is negative."""
 
-    def beside(self, known: int, positives: int) -> Self:
+    def with_known_records(self, known: int, positives: int) -> Self:
         """Return the neighbours after the adversary learns more records that are independent of the others."""
         return replace(self, known=self.known + known, positives=self.positives + positives)
 
@@ -199,14 +199,14 @@ class Informed(Population):
         others = (Moved(likelihood, self.positives) for likelihood in likelihoods)
         return self.rest.law(*others).moved(self.positives)
 
-    def deep_law(self) -> CountDistribution:
+    def deep_prior(self) -> CountDistribution:
         """Return the deep prior of the other records, shifted by the known positives."""
-        return self.rest.deep_law().moved(self.positives)
+        return self.rest.deep_prior().moved(self.positives)
 
     @property
     def moments(self) -> Moments:
         """E[K], E[n − K] and E[K(n − K)] of the other records together with the known count."""
-        return self.rest.moments.beside(Moments.of_count(self.known, self.positives))
+        return self.rest.moments.plus(Moments.of_count(self.known, self.positives))
 
     def draws(self, runs: int, generator: np.random.Generator) -> Reals:
         """Return simulated counts of the other records plus the known positives, shape (runs,)."""
@@ -222,12 +222,12 @@ class Informed(Population):
     def neighbours(self) -> Iterator[Neighbours]:
         """Yield the neighbours for each kind of unknown record."""
         for pair in self.rest.neighbours():
-            yield pair.beside(self.known, self.positives)
+            yield pair.with_known_records(self.known, self.positives)
 
     def worst_neighbours(self) -> Iterator[Neighbours]:
         """Yield the worst neighbours of the unknown records."""
         for pair in self.rest.worst_neighbours():
-            yield pair.beside(self.known, self.positives)
+            yield pair.with_known_records(self.known, self.positives)
 
 
 def known_records(known: int, positives: int, records: int) -> tuple[int, int]:

@@ -83,7 +83,7 @@ class Strata(Population):
         first, logs = kinds.law(tilt)
         return weighted_table(first, logs, (*others, Exponential(-tilt))).moved(certain)
 
-    def deep_law(self) -> TableLaw:
+    def deep_prior(self) -> TableLaw:
         """Return the prior of the count with tails that reach down to the smallest floats."""
         return self.table(_DEEPEST)
 

@@ -29,7 +29,7 @@ class Law(ABC):
 
     @abstractmethod
     def weights(self, bits: int) -> Iterator[Enclosed]:
-        """Yield enclosures of the weights of 0, 1, 2, …, except the last if there is a last."""
+        """Yield enclosures of the weights of 0, 1, 2, …; if the range is finite, except the last."""
 
     @abstractmethod
     def total_weight(self, bits: int) -> Enclosed:
@@ -38,8 +38,8 @@ class Law(ABC):
     def edges(self, bits: int) -> list[int]:
         """Return ⌊2^bits·P[X < m]⌋ for m = 1, 2, …, up to the first that is 2^bits − 1, or to the last.
 
-        Digits are added until no rounding can change one: that ends where no P[X < m] is a binary fraction, and e^−x is
-        transcendental for rational x.
+        Digits are added until no rounding can change an edge. This ends because no P[X < m] is a binary fraction: e^−x
+        is transcendental for rational x.
         """
         precision = bits + _GUARD
         while (found := self._edges(bits, precision)) is None:
@@ -162,8 +162,8 @@ Flags = NDArray[np.bool_]
 class Inversion:
     """Exact sampler of a distribution: a draw is the number of m with P[X < m] <= U, for U uniform in [0, 1).
 
-    U is drawn digit by digit. Its first n digits v, as an integer, tell on which side of P[X < m] it lies unless v is
-    ⌊2^n·P[X < m]⌋ itself; then more digits are drawn. So the law is exact, as if U had all its digits.
+    U is drawn digit by digit. Its first n digits, as an integer v, show on which side of P[X < m] it lies, unless v is
+    ⌊2^n·P[X < m]⌋. Then more digits are drawn. So the distribution is exact, as if U had all its digits.
 
     Attributes:
         guide: For each value of the first 14 digits the draw, or −1 where edges lie among them.
@@ -225,7 +225,7 @@ def _place_digits(edges: Integers, digits: Integers) -> tuple[Integers, Flags]:
 
 
 def laplace_by_inversion(scale: Fraction, size: int, entropy: Entropy) -> Integers:
-    """Return at most `size` draws of P[Z = z] ∝ e^(−|z|/scale): all tries except the negative zeros.
+    """Return at most `size` draws of P[Z = z] ∝ e^(−|z|/scale): the result of each try except a negative zero.
 
     The base-1024 digits of a geometric number are independent, as e^(−(a + 1024·b)/scale) is a product.
     """

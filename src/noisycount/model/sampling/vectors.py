@@ -134,8 +134,8 @@ def exponential_steps_array(scale: Fraction, size: int, entropy: Entropy) -> Dra
     return (steps // np.uint64(scale.denominator)).astype(np.int64)
 
 
-def _laplace(scale: Fraction, size: int, entropy: Entropy) -> Draws:
-    """Return at most `size` draws: all tries except the negative zeros."""
+def _laplace_by_steps(scale: Fraction, size: int, entropy: Entropy) -> Draws:
+    """Return at most `size` draws: the result of each try except a negative zero."""
     magnitudes = exponential_steps_array(scale, size, entropy)
     random_bits = np.frombuffer(entropy((size + 7) // 8), dtype=np.uint8)
     negative = np.unpackbits(random_bits, count=size).astype(np.bool_)
@@ -143,7 +143,7 @@ def _laplace(scale: Fraction, size: int, entropy: Entropy) -> Draws:
     return magnitudes[~negative | (magnitudes != 0)]
 
 
-def _gaussian(scale: Fraction, size: int, entropy: Entropy, laplace: Law = _laplace) -> Draws:
+def _gaussian_by_steps(scale: Fraction, size: int, entropy: Entropy, laplace: Law = _laplace_by_steps) -> Draws:
     """Return at most `size` draws: Laplace draws z, each accepted with probability e^(−(|z|/scale − 1)²/2).
 
     With ||z|/scale − 1| = w + r, w whole and 0 <= r < 1, that is e^(−w²/2)·e^(−w·r)·e^(−r²/2).
@@ -174,7 +174,7 @@ def discrete_laplace_array(scale: Fraction, size: int, entropy: Entropy = os.ura
 
     Source: Canonne, Kamath, Steinke (2020), Algorithm 2; many draws by inversion.
     """
-    return _draw_in_chunks(_laplace_for(size), scale, size, entropy)
+    return _draw_in_chunks(_fastest_laplace(size), scale, size, entropy)
 
 
 def discrete_gaussian_array(scale: Fraction, size: int, entropy: Entropy = os.urandom) -> Draws:
@@ -184,9 +184,9 @@ def discrete_gaussian_array(scale: Fraction, size: int, entropy: Entropy = os.ur
     """
     if size >= _MANY and size >= _MANY_A_SCALE * scale:
         return _draw_in_chunks(gaussian_by_inversion, scale, size, entropy)
-    return _draw_in_chunks(partial(_gaussian, laplace=_laplace_for(size)), scale, size, entropy)
+    return _draw_in_chunks(partial(_gaussian_by_steps, laplace=_fastest_laplace(size)), scale, size, entropy)
 
 
-def _laplace_for(size: int) -> Law:
+def _fastest_laplace(size: int) -> Law:
     """Return the fastest Laplace sampler for a number of draws."""
-    return laplace_by_inversion if size >= _MANY else _laplace
+    return laplace_by_inversion if size >= _MANY else _laplace_by_steps

@@ -100,7 +100,7 @@ class CellLaw(Shown):
         """Return the smallest count k with P[K <= k] >= level, for a level in (0, 1)."""
         return first_true_beyond(lambda count: self.cdf(count) >= level, 0, 1)
 
-    def end(self, depth: float) -> int:
+    def negligible_from(self, depth: float) -> int:
         """Return a count above which the probability is less than e^−depth of the largest component."""
         largest = float(self.means[self.weights > 0].max(initial=0.0))
         return math.ceil((depth + 4 * SHAPE) * (largest / SHAPE + 1))
@@ -214,9 +214,9 @@ class CellSums:
 
 @frozen(eq=False)
 class _IntegrationPaths:
-    """Integration paths through the saddle points of some counts.
+    """Integration paths in the complex plane for P[S = k], each through the saddle point of its count k.
 
-    A position z is stored as its distance from the nearest pole, 1 + shape/(largest mean).
+    Positions are stored as distances from the nearest pole, which is at 1 + shape/(largest mean).
     """
 
     sums: CellSums
@@ -235,7 +235,7 @@ class _IntegrationPaths:
         return cls(sums, counts, pole / (1 + np.exp(roots(excess, -ends, ends))))
 
     def log_integrals(self) -> Reals:
-        """Return the logarithms of the integrals divided by 2π·i."""
+        """Return the logarithms of the integrals along the paths, divided by 2π·i."""
         deviations = np.sqrt(self.sums.cells * _moments(self.sums.law, self.gaps)[1])
         is_narrow = deviations <= _NARROW
         totals = np.empty(self.counts.size)
@@ -291,11 +291,11 @@ class _IntegrationPaths:
         """Return the logarithms of G(z)^m/z^k, shape (counts, places)."""
         law = self.sums.law
         generating = _weighted_components(law, gaps).sum(axis=-1)
-        powers = self.counts[:, None] * _log_beyond(_gap_to_pole(law) - gaps)
+        powers = self.counts[:, None] * _log1p_complex(_gap_to_pole(law) - gaps)
         return self.sums.cells * np.log(law.zero + generating) - powers
 
 
-def _log_beyond(places: Complexes | Reals) -> Complexes:
+def _log1p_complex(places: Complexes | Reals) -> Complexes:
     """Return ln(1 + places) with full precision for small values, which complex `log1p` loses."""
     real, imaginary = places.real, places.imag
     bounded = np.maximum(2 * real + real**2 + imaginary**2, -0.5)

@@ -25,8 +25,8 @@ class NestedLevels:
     """The nodes of all levels in one array, from the cells to the coarsest level."""
 
     order: tuple[int, ...]  # the place of each level among those given, from fine to coarse
-    parts: tuple[slice, ...]  # which nodes each level has, in that order
-    parents: Places = field(repr=False)  # the node that each is a part of, a later one; −1: of none
+    parts: tuple[slice, ...]  # nodes of each level, in that order
+    parents: Places = field(repr=False)  # for each node, the later node that contains it; −1: none
 
     @classmethod
     def from_levels(cls, levels: Sequence[Level]) -> Self | None:
@@ -37,7 +37,7 @@ class NestedLevels:
         for rank, position in enumerate(order):
             coarser_ranks = range(rank + 1, len(order))
             coarser = [(levels[order[rank_above]], starts[rank_above]) for rank_above in coarser_ranks]
-            level_parents = _parents(levels[position], coarser)
+            level_parents = _parent_nodes(levels[position], coarser)
             if level_parents is None:
                 return None
             parents.append(level_parents)
@@ -79,7 +79,7 @@ class NestedLevels:
         return tuple(values[self.parts[position]] for position in order)
 
 
-def _parents(level: Level, coarser: Sequence[tuple[Level, int]]) -> Places | None:
+def _parent_nodes(level: Level, coarser: Sequence[tuple[Level, int]]) -> Places | None:
     """Return the parent of each node of a level in the next coarser level that contains it, −1 if there is none.
 
     Returns None if a node overlaps two nodes of one coarser level. Each coarser level comes with the index of its first
@@ -236,9 +236,9 @@ def standard_errors(levels: Sequence[Level], variances: Sequence[float]) -> tupl
 def prefix_errors(cells: int, variances: Sequence[float]) -> Reals:
     """Return the standard deviations of the least-squares estimates of sums of the first 1, 2, … cells from ranges.
 
-    From the top down each node knows how what lies before it varies, and varies with it: given
-    its sum and that of its two parts' own estimates, of variances u and v, its parts deviate from
-    them by shares u/(u + v) and v/(u + v), and from that by ±e of variance u·v/(u + v).
+    The pass goes from the top down. For each node, the variance of the sum of the cells before it and the covariance of
+    this sum with the node are known. Given the sum of a node, its two parts, with estimates of variances u and v, take
+    the shares u/(u + v) and v/(u + v) of the correction, and deviate by ±e, where e has the variance u·v/(u + v).
     Shapes: result (cells,).
     """
     height = (cells - 1).bit_length()
@@ -267,7 +267,10 @@ def _pairs(values: Reals) -> Reals:
 def _downward_step(
     parts: Reals, before_variance: Reals, covariance: Reals, node_variance: Reals
 ) -> tuple[Reals, Reals, Reals]:
-    """For the parts of nodes what is known of the nodes. Shapes: parts (nodes, 2)."""
+    """Return the variances and covariances of the two parts of each node, from those of the node.
+
+    `parts` has shape (nodes, 2).
+    """
     left, right = parts.T
     left_share, right_share = left / (left + right), right / (left + right)
     division_variance = left * right_share

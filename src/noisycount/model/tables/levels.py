@@ -139,7 +139,7 @@ def shares(levels: Sequence[Level], sensitivities: Sequence[int], noise: type[Di
 
 
 def _rounded_shares(weights: Sequence[float]) -> tuple[Fraction, ...]:
-    """Return shares near positive weights by largest remainders: positive multiples of a power of 1/10."""
+    """Return shares proportional to positive weights, rounded by largest remainders to multiples of a power of 1/10."""
     steps = _STEPS
     while steps < _STEPS_A_LEVEL * len(weights):
         steps *= 10

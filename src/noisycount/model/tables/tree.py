@@ -124,7 +124,7 @@ class Tree(Shown):
         Args:
             cells: The number of cells, or their labels.
         """
-        size, texts = _cells(cells)
+        size, texts = _number_and_labels(cells)
         labels = RangeLabels() if texts is None else KeyLabels((texts,))
         return cls((np.zeros(size, np.int64), np.arange(size)), (TOTAL, "cell"), labels)
 
@@ -132,17 +132,17 @@ class Tree(Shown):
     def binary(cls, cells: int | Sequence[object]) -> Self:
         """Return the binary tree of ordered cells: blocks of 2, 4, 8, …, so that prefix sums need few nodes.
 
-        The last block of a level is shorter where cells run out.
+        The last block of a level may be shorter.
 
         Args:
-            cells: How many there are, or what they are called, in order.
+            cells: The number of cells, or their labels in order.
 
         Example:
             >>> import noisycount as nc
             >>> nc.Tree.binary(5).sizes
             (1, 2, 3, 5)
         """
-        size, texts = _cells(cells)
+        size, texts = _number_and_labels(cells)
         if size == 1:
             return cls.flat(cells)
         ranges = range_levels(size)[::-1]
@@ -268,7 +268,7 @@ class Tree(Shown):
         return {"cells": self.cells, "sizes": self.sizes, "names": self.names}
 
 
-def _cells(cells: int | Sequence[object]) -> tuple[int, tuple[str, ...] | None]:
+def _number_and_labels(cells: int | Sequence[object]) -> tuple[int, tuple[str, ...] | None]:
     """Return the number of cells, and their labels if they have any."""
     if not isinstance(cells, Sequence | np.ndarray):
         return whole_number(cells, "cells", smallest=1), None
@@ -345,7 +345,7 @@ def _check_cells_differ(nodes: Nodes, columns: dict[str, list[str]]) -> None:
 
 def _named_columns(keys: Any) -> dict[str, list[str]]:  # noqa: ANN401  (data frames of every kind)
     """Return the texts of the columns of keys by name, from coarse to fine."""
-    columns = {str(name): _texts(column) for name, column in _name_columns(keys)}
+    columns = {str(name): _key_texts(column) for name, column in _name_columns(keys)}
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) != 1 or 0 in lengths.values():
         sizes = ", ".join(f"{name}: {length}" for name, length in lengths.items()) or "no column"
@@ -385,7 +385,7 @@ def _name_columns(keys: Any) -> Iterable[tuple[str, Any]]:  # noqa: ANN401  (dat
     )
 
 
-def _texts(column: Any) -> list[str]:  # noqa: ANN401  (columns of every kind)
+def _key_texts(column: Any) -> list[str]:  # noqa: ANN401  (columns of every kind)
     """Return the keys of one column as displayed texts."""
     if isinstance(column, str) or not hasattr(column, "__len__"):
         raise ValueError(f"keys must hold columns such as lists or arrays, got {column!r} among them")

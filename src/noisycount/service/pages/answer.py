@@ -90,7 +90,9 @@ class Released:
         reply = reply if entry is None else add_sums(reply, entry)
         dataset = state.configuration.datasets.get(state.dataset_name(reply["dataset"]))
         total = None if entry is None else running_total(state, entry, dataset)
-        released = cls(reply, total, purpose, charge_time, *_query(state, user, reply, entry), _periods(entry))
+        released = cls(
+            reply, total, purpose, charge_time, *_query_fields(state, user, reply, entry), _period_lengths(entry)
+        )
         if released.is_count and not released.is_table:
             size = None if dataset is None else dataset.size
             return replace(released, estimate=CountEstimate.from_reply(reply, size))
@@ -109,7 +111,7 @@ class Released:
 
     @property
     def is_count(self) -> bool:
-        """True if the reply has an error of its own: the answer is a single count."""
+        """True if the answer is a single count: its reply then has one error."""
         return "error" in self.reply
 
     @property
@@ -267,7 +269,9 @@ class Released:
             raise FormError("within", f"± must be below {self.error:,}, got {half_width_text!r}")
         price = Price(within=within, confidence=str(self.query.confidence))
         other_prices = {"epsilon": None, "rho": None, "within": None, "at_most": None, "of": None}
-        return replace(self.query, **{**other_prices, **(price.of_rows() if self.is_table else price.of_count())})
+        return replace(
+            self.query, **{**other_prices, **(price.rows_arguments() if self.is_table else price.count_arguments())}
+        )
 
     @property
     def facts(self) -> Facts:
@@ -350,7 +354,7 @@ class Released:
 
     @property
     def is_refined(self) -> bool:
-        """True if rows have refined counts. They have if the refined count of any row differs enough to be shown."""
+        """True if the table shows refined counts, as that of at least one row differs enough from the answer."""
         return any(row.refined for row in self.rows)
 
     @property
@@ -361,7 +365,7 @@ class Released:
         return [*names, *([("svg", "SVG")] if is_drawn else []), *([("png", "PNG")] if is_drawn and has_png() else [])]
 
 
-def _query(
+def _query_fields(
     state: ServiceState, user: User, reply: Mapping[str, Any], entry: Entry | None
 ) -> tuple[Query | None, bool, bool]:
     """Return the fields `query`, `needs_purpose` and `is_askable` of `Released`.
@@ -383,7 +387,7 @@ def _query(
     return query, needs_purpose, is_askable
 
 
-def _periods(entry: Entry | None) -> Sequence[PeriodLength | None]:
+def _period_lengths(entry: Entry | None) -> Sequence[PeriodLength | None]:
     """Return for each column that a table is grouped by the length of its periods, or None if it has none."""
     table = {} if entry is None else StoredQuestion(entry).table
     return [PERIODS.get(text.rpartition(":")[2]) for text in table.get("by", [])]
@@ -403,7 +407,7 @@ def _price(reply: str | Mapping[str, Any]) -> str:
 
 
 def _charge_words(reply: Mapping[str, Any]) -> str:
-    """Return what a reply was charged, in the currency of the budget."""
+    """Return the charge that a reply states, in the currency of the budget."""
     charged, budget = reply["charged"], reply.get("dataset_budget", reply["budget"])
     if not isinstance(budget, Mapping) or "rho" not in budget:
         return _price(charged)
@@ -434,7 +438,7 @@ def release_page(request: Request, name: str, user: LimitedUser, state: State, w
 
 
 def _preview_within(state: ServiceState, user: User, released: Released, within: str) -> dict[str, Any]:
-    """Return the preview of a more accurate answer, or its error for the field `within`, the only one of the form."""
+    """Return the preview of a more accurate answer, or the error of the field `within`, the only field of the form."""
     values = preview_values(
         state.session(user, released.reply["dataset"]),
         state.analyst(user),

@@ -40,7 +40,7 @@ def _count_rows(released: Released) -> tuple[Sequence[str], Sequence[Sequence[ob
     names = ["where", "answer", "error", "low", "high", "confidence", "epsilon", "mechanism", "scale", "unit"]
     cells = [released.reply.get(name) for name in names]
     refined = None if released.estimate is None else released.estimate.count
-    return [*names, *_REFINED], [[*cells, *_numbers(refined)]]
+    return [*names, *_REFINED], [[*cells, *_refined_cells(refined)]]
 
 
 def _table_rows(released: Released) -> tuple[Sequence[str], Iterator[Sequence[object]]]:
@@ -61,7 +61,7 @@ def _table_rows(released: Released) -> tuple[Sequence[str], Iterator[Sequence[ob
             levels.get(row["level"], first),
             *extra_columns.values(),
             *map(row.get, sums),
-            *_numbers(estimates.get((row["level"], *row["keys"].values()))),
+            *_refined_cells(estimates.get((row["level"], *row["keys"].values()))),
         ]
         for row in reply["rows"]
     )
@@ -83,7 +83,7 @@ def answer_drawing(released: Released) -> str:
     return picture_svg(table_picture(TableBars(bars, lines[0], lines[1:], **names, sums=sums)))
 
 
-def _numbers(refined: Estimated | None) -> Sequence[float | None]:
+def _refined_cells(refined: Estimated | None) -> Sequence[float | None]:
     """Return the cells of a refined count; empty cells if there is none."""
     return (None, None, None) if refined is None else (round(refined.value, 3), refined.low, refined.high)
 

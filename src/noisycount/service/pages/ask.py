@@ -76,11 +76,11 @@ def ask_page(request: Request, name: str, user: LimitedUser, state: State, draft
     if stored_draft is not None:
         values = state.reply(partial(_form_values, state, user, name, FormData(list(stored_draft.fields))))
         error = {"error": FormError("", stored_draft.refusal)} if stored_draft.refusal else {}
-        return _page(request, state, user, {**error, **values, "key": stored_draft.key})
+        return _rendered_page(request, state, user, {**error, **values, "key": stored_draft.key})
     values = state.reply(partial(_empty_values, state, user, name))
     if draft:
         values["error"] = FormError("", "This question is no longer stored: ask it again.")
-    return _page(request, state, user, values)
+    return _rendered_page(request, state, user, values)
 
 
 @router.post("/ask/{name}")
@@ -94,14 +94,14 @@ async def ask_form(request: Request, name: str, user: LimitedUser, state: State)
     if draft is not None:
         return redirect(draft)
     work = partial(_form_values, state, user, name, await request.form())
-    return _page(request, state, user, await state.reply_async(work))
+    return _rendered_page(request, state, user, await state.reply_async(work))
 
 
 @router.post("/ask/{name}/spend")
 async def spend(request: Request, name: str, user: LimitedUser, state: State) -> Response:
     """Pay for an answer, and redirect to its page, which costs nothing to load again."""
     form = await request.form()
-    request_to_spend = Spend(user, name, request_key(str(form.get("key", ""))), _question(form))
+    request_to_spend = Spend(user, name, request_key(str(form.get("key", ""))), _confirmed_question(form))
     try:
         reply = await _reply_to_form(state, partial(request_to_spend.reply, state))
     except ReuseError:
@@ -141,7 +141,10 @@ def _form_values(state: ServiceState, user: User, name: str, form_data: FormData
     session, analyst = state.session(user, name), state.analyst(user)
     if "question" in form_data:  # a confirmation from the page of an answer, which has no form of a question
         values = _empty_values(state, user, name, str(form_data.get("purpose", "")))
-        return {**values, **preview_values(session, analyst, lambda: _question(form_data).query(), values["form"])}
+        return {
+            **values,
+            **preview_values(session, analyst, lambda: _confirmed_question(form_data).query(), values["form"]),
+        }
     offer, form = Offer.from_session(session, analyst), AskForm.from_fields(form_data)
     if (changed_form := form.changed(form_data)) is not None:
         focus = next(list_name for button, list_name in _FOCUSED.items() if button in form_data)
@@ -162,7 +165,7 @@ def preview_values(
     *,
     rehearses: bool = False,
 ) -> dict[str, Any]:
-    """Return the preview of the query that `read` returns, with a rehearsal if requested, or the error of the form."""
+    """Return the preview of the query of `read_query`, with a rehearsal if requested; or the error of the form."""
     try:
         query = read_query()
         query = replace(Question.model_validate(query.to_json()).query(), keys=query.keys)
@@ -187,7 +190,7 @@ def _form_error(error: Exception) -> FormError:
     return FormError("where" if isinstance(error, PredicateError) else "", str(error))
 
 
-def _page(request: Request, state: ServiceState, user: User, values: dict[str, Any]) -> Response:
+def _rendered_page(request: Request, state: ServiceState, user: User, values: dict[str, Any]) -> Response:
     offer, form, preview = values["offer"], values["form"], values.get("preview")
     calls = []
     if preview is not None:
@@ -221,7 +224,7 @@ def purpose_text(purpose: str, *, is_required: bool) -> str:
     return purpose or ("what the answer is for" if is_required else "")
 
 
-def _question(form: FormData) -> Question:
+def _confirmed_question(form: FormData) -> Question:
     """Return the confirmed question with its purpose. Raise NoisyCountError if the form is incomplete."""
     try:
         question = Question.model_validate_json(str(form.get("question", "")))
@@ -319,7 +322,7 @@ def _keys_text(keys: list[Label]) -> str:
 
 
 def _key_text(key: int | str | bool) -> str:  # noqa: FBT001 - a key may be true
-    """Return a key as on the command line. A text that could be read otherwise is quoted."""
+    """Return a key as it is written on the command line. A text is quoted if it could mean something else."""
     if isinstance(key, bool):
         return str(key).lower()
     if isinstance(key, int) or (_PLAIN.fullmatch(key) and key.lower() not in _WORDS):

@@ -1,6 +1,8 @@
-"""The conditions of a question on the page: rows of the form, which rows of a person satisfy them, and a typed text.
+"""The conditions of a question on the page: the rows of the form, a choice, and a typed text.
 
-Errors carry the field that they are about.
+The choice states which rows of a person must satisfy the conditions.
+
+Each error names the field of the form that caused it.
 """
 
 import re
@@ -119,7 +121,7 @@ NO_VALUES: Public = MappingProxyType({})
 _MOST_ROWS = 10**9
 
 
-# For each choice of the form which rows of a person must satisfy the conditions: its words, and the question.
+# Choices of the rows of a person that must satisfy the conditions: the words of each choice, and its question.
 ROW_CHOICES = {
     "some": ("some row{} matches", "{}"),
     "none": ("no row{} matches", "none({})"),
@@ -129,7 +131,7 @@ ROW_CHOICES = {
 
 
 def row_choices(columns: Mapping[str, Kind]) -> list[tuple[str, str]]:
-    """Return the choices which rows of a person must satisfy the conditions, each with its words.
+    """Return the choices of the rows of a person that must satisfy the conditions: their names and their words.
 
     Example:
         >>> row_choices({})[1]
@@ -147,7 +149,7 @@ class RowChoice:
     least: str = ""  # number of rows for the choice `least`
 
     def question(self, condition: str) -> str:
-        """Return the question about persons whose rows satisfy a condition as chosen."""
+        """Return the condition of a person: `any`, `every` or a count of the rows that satisfy a condition."""
         number = self.least.strip()
         if self.choice == "least" and not (number.isascii() and number.isdigit() and 0 < int(number) < _MOST_ROWS):
             raise FormError("least", f"rows must be a whole number from 1, such as 3, got {self.least!r}")
@@ -195,10 +197,10 @@ def _row_questions(
     *,
     has_others: bool,
 ) -> list[str]:
-    """Return for each table the question about the rows of a person that satisfy the conditions of the table.
+    """Return one condition of a person for each table, from the conditions of the rows of the table.
 
-    The choice of rows applies to tables with many rows a person. Beside their conditions, those of a table with one row
-    a person are properties of the person.
+    The choice of rows applies to tables with many rows a person. A table with one row a person describes the person, so
+    its conditions need no choice.
 
     Args:
         groups: The conditions of the rows of each table.

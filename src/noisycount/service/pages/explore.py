@@ -68,7 +68,7 @@ def boxes(sliders: Sliders, typed_texts: Mapping[str, str]) -> Iterator[Box]:
 
 
 def form_values(fields: Mapping[str, str]) -> dict[str, str]:
-    """Return the values of a form: of the boxes, or of sliders that were moved while their box stayed unchanged."""
+    """Return the values of a form: the value of each box, or of its slider if only the slider was moved."""
     before = dict(parse_qsl(fields.get(FROM, "")))
     stops = {name.removesuffix(_SLIDER): text for name, text in fields.items() if _is_slider(name)}
     values = {name: text for name, text in fields.items() if name != FROM and not _is_slider(name)}
@@ -169,7 +169,7 @@ def explore_data(
 
 
 def _description(chart: ChartView) -> str:
-    """Return what a chart shows, for readers who cannot see it."""
+    """Return a description of a chart for readers who cannot see it."""
     return f"{chart.sentence} {chart.plot.description}"
 
 
@@ -183,7 +183,7 @@ def _chart_request(request: Request) -> tuple[str, Sliders]:
 
 
 def _form_error(refusal: NoisyCountError) -> FormError:
-    """Return a refusal with the box that it is about, whose name is its first word."""
+    """Return a refusal as the error of a box, whose name is the first word of the refusal."""
     name = str(refusal).partition(" ")[0]
     return FormError(name if name in QUANTITIES else "", str(refusal))
 

@@ -1,6 +1,6 @@
 """The form of a question: its conditions, groups and price as typed, and the query that it states.
 
-Errors carry the field that they are about.
+Each error names the field of the form that caused it.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from noisycount.query.impossible import Public
 from noisycount.query.predicate import quoted_name
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
-from noisycount.query.typed import LARGEST, expand_keys, parse_by, parse_by_text, parse_column_keys, parse_of
+from noisycount.query.typed import LARGEST, expand_keys, parse_by, parse_by_text, parse_column_keys, parse_scope
 from noisycount.readers.values import drop_thousands, parse_number, parse_share
 from noisycount.service.pages.conditions import NO_VALUES, ROW_CHOICES, Condition, FormError, RowChoice, where_of
 from noisycount.tasks.plan import plan_for_error
@@ -30,7 +30,7 @@ class Grouping:
     split: str = ""  # edges such as `0, 18, 65`, or `month`, `quarter`, `year`; empty: each value
     keys: str = ""  # keys as typed; empty: they follow from the edges, or are hidden
 
-    def item(self, row: int) -> str:
+    def grouping_text(self, row: int) -> str:
         """Return the grouping as a command line writes it; `row` is the index of its row."""
         split = self.split.replace(" ", "")
         try:
@@ -40,7 +40,7 @@ class Grouping:
             raise FormError(f"split-{row}", f"{words} {self.split.strip()!r}") from None
         return text
 
-    def listed(self, row: int, columns: Mapping[str, Kind]) -> list[Label] | None:
+    def typed_keys(self, row: int, columns: Mapping[str, Kind]) -> list[Label] | None:
         """Return the typed keys, with ranges expanded, or None if they follow from the edges or are hidden."""
         if not self.keys.strip():
             return None
@@ -69,27 +69,27 @@ class Price:
     confidence: str = "95%"  # probability of the stated accuracy
     epsilon: str = "0.1"  # price
 
-    def of_count(self) -> dict[str, Any]:
+    def count_arguments(self) -> dict[str, Any]:
         """Return the arguments of a query for the price of one count."""
         if self.is_open:
             share = self._share()
             _require_valid(share < 1, "within", "be less than 100% of the count, such as 20%", self.within)
             return {"within": share, "at_most": self._max_epsilon(), "confidence": self.confidence_share}
         if not self.is_goal or self._is_share:
-            return self.of_rows()
+            return self.rows_arguments()
         try:
             plan = plan_for_error(self._units(), self.confidence_share)
         except QueryError as error:
             raise FormError("within", error.spelled(label_spelling)) from None
         return {"epsilon": plan.epsilon, "confidence": self.confidence_share}
 
-    def of_rows(self) -> dict[str, Any]:
+    def rows_arguments(self) -> dict[str, Any]:
         """Return the arguments of a query for the price of every row of a table."""
         confidence = {"confidence": self.confidence_share}
         if not self.is_goal:
             return {"epsilon": _price("epsilon", self.epsilon), **confidence}
         if self.is_open:
-            return {**self.of_count(), "of": self._scope()}
+            return {**self.count_arguments(), "of": self._scope()}
         if self._is_share:
             return {"within": self._share(), "guess": float(amount("guess", self.guess, "100")), **confidence}
         return {"within": 1.0, "guess": float(self._units()), **confidence}
@@ -117,7 +117,7 @@ class Price:
 
     def _scope(self) -> str:
         try:
-            return parse_of(self.of)
+            return parse_scope(self.of)
         except ValueError as error:
             raise FormError("of", f"of {error}") from None
 
@@ -241,25 +241,25 @@ class AskForm:
         return None
 
     def query(self, columns: Mapping[str, Kind], public: Public = NO_VALUES) -> Query:
-        """Return the query that the form states about some columns, of which some have public values."""
+        """Return the query that the form states, for the given columns and their public values."""
         where = where_of(self.conditions, self.text, columns, public, self.rows)
         wheres = [] if where is None else [where]
         if not self.groups:
-            return Query(wheres=wheres, **self.price.of_count())
-        keys = {group.column: group.listed(row, columns) for row, group in enumerate(self.groups)}
+            return Query(wheres=wheres, **self.price.count_arguments())
+        keys = {group.column: group.typed_keys(row, columns) for row, group in enumerate(self.groups)}
         return Query(
             wheres=wheres,
-            by=parse_by([group.item(row) for row, group in enumerate(self.groups)]),
+            by=parse_by([group.grouping_text(row) for row, group in enumerate(self.groups)]),
             keys={column: column_keys for column, column_keys in keys.items() if column_keys is not None} or None,
             other=self.other,
             margins=["total"] if self.total or (self.price.is_open and self.price.of == "total") else [],
             groups_per_unit=self._groups_per_unit(),
             delta=self.delta.strip() or None,
-            **self.price.of_rows(),
+            **self.price.rows_arguments(),
         )
 
     def error_of(self, refusal: QueryError) -> FormError:
-        """Return a refusal with the labels of the form, and the field of the part that it is about."""
+        """Return a refusal as a form error, with the labels of the form and the field that caused it."""
         part, columns = refusal.part, [group.column for group in self.groups]
         field = "where" if part == "wheres" else part if part in _FIELDS else ""
         if part == "keys" and refusal.values.get("column") in columns:
@@ -276,5 +276,5 @@ class AskForm:
 
 
 def _without_row(rows: tuple[Any, ...], row_text: str) -> tuple[Any, ...]:
-    """Return the rows without the one at an index."""
+    """Return the rows without the row at an index, which a text states."""
     return tuple(row for number, row in enumerate(rows) if str(number) != row_text)

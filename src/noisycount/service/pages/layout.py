@@ -220,10 +220,10 @@ def show_refusals_as_pages(application: FastAPI) -> None:
     """Show people a page, or the login, in place of the problems that programs receive."""
     for kind in _REFUSALS:
         handler = cast("Handler", application.exception_handlers[kind])
-        application.add_exception_handler(kind, _as_page(handler))
+        application.add_exception_handler(kind, _page_handler(handler))
 
 
-def _as_page(handler: Handler) -> Callable[[Request, Exception], Awaitable[Response]]:
+def _page_handler(handler: Handler) -> Callable[[Request, Exception], Awaitable[Response]]:
     async def reply(request: Request, error: Exception) -> Response:
         problem = await handler(request, error)
         is_for_people = "text/html" in request.headers.get("accept", "")
@@ -233,7 +233,7 @@ def _as_page(handler: Handler) -> Callable[[Request, Exception], Awaitable[Respo
         draft = draft_address(request, sentence(json.loads(bytes(problem.body))["detail"])) if has_page else None
         if problem.status_code == _UNAUTHENTICATED:
             return _to_login(request, draft)
-        return _refusal(request, problem) if draft is None else redirect(draft)
+        return _refusal_page(request, problem) if draft is None else redirect(draft)
 
     return reply
 
@@ -247,7 +247,7 @@ def draft_address(request: Request, refusal: str = "") -> str | None:
     return None if draft is None else f"/ask/{quote(name, safe='')}?draft={draft}"
 
 
-def _refusal(request: Request, problem: JSONResponse) -> Response:
+def _refusal_page(request: Request, problem: JSONResponse) -> Response:
     members = json.loads(bytes(problem.body))
     if members["type"].endswith(":route"):
         members |= {"title": "No such page", "detail": "There is no page at this address."}
@@ -269,7 +269,7 @@ def sentence(words: str) -> str:
 
 
 def _to_login(request: Request, draft: str | None) -> Response:
-    """Redirect to the login, which then leads to the requested page, or to that of a stored question."""
+    """Redirect to the login. After it the browser is led to the requested page, or to the page of the draft."""
     address = request.url.path + (f"?{request.url.query}" if request.url.query else "")
     back = draft or (address if request.method == "GET" and address != "/" else None)
     return redirect("/login" if back is None else f"/login?next={quote(back, safe='')}")
@@ -289,7 +289,7 @@ def login_page(request: Request, next: str = _HOME, refused: str = "") -> Respon
     auth, cookie = auth_of(request), cookie_value(request, SESSION_COOKIE)
     if cookie is not None and auth.session(cookie) is not None:
         return redirect(_local_path(next))
-    wait = ceil(auth.attempts.seconds_left(_host(request))) if refused == "wait" else 0
+    wait = ceil(auth.attempts.seconds_left(_client_address(request))) if refused == "wait" else 0
     if refused not in _REFUSED or (refused == "wait" and not wait):
         return _login_form(request, next)
     reply = _login_form(request, next, _REFUSED[refused].format(wait), 429 if wait else 403)
@@ -310,9 +310,9 @@ async def log_in(request: Request) -> Response:
         return _refuse_login("form", onwards)
     session = await run_in_threadpool(auth.login, key, cookie_value(request, SESSION_COOKIE))
     if session is None:
-        if auth.attempts.seconds_left(_host(request)):
+        if auth.attempts.seconds_left(_client_address(request)):
             return _refuse_login("wait", onwards)
-        auth.attempts.fail(_host(request))
+        auth.attempts.fail(_client_address(request))
         return _refuse_login("key", onwards)
     reply = redirect(onwards)
     set_cookie(request, reply, SESSION_COOKIE, session[0])
@@ -334,7 +334,7 @@ def _refuse_login(reason: str, onwards: str) -> Response:
     return redirect(f"/login?refused={reason}&next={quote(onwards, safe='')}")
 
 
-def _host(request: Request) -> str:
+def _client_address(request: Request) -> str:
     """Return the address from which a request came."""
     return request.client.host if request.client else ""
 

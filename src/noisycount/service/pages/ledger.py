@@ -100,7 +100,7 @@ def _day(text: str) -> date | None:
         return None
 
 
-def _row(released: StoredQuestion) -> dict[str, str]:
+def _entry_cells(released: StoredQuestion) -> dict[str, str]:
     """Return the cells of an entry by name, with the address of its answer; the address is empty without an answer."""
     address = "" if released.is_failed else f"/releases/{quote(released.entry.key, safe='')}"
     cells = dict(zip(HEADER, release_cells(released), strict=True))
@@ -140,7 +140,7 @@ class LedgerPage:
         verification = state.ledger.verify(known_head) if checks else None
         user_accounts = _analyst_accounts(state, selected) if user.reads_all else [_own_account(state, user)]
         return cls(
-            rows=list(map(_row, _newest_first(selected, user))),
+            rows=list(map(_entry_cells, _newest_first(selected, user))),
             total=selected.total,
             datasets=tuple(dict.fromkeys(map(redacted_name, names))),
             analysts=tuple(selected.analysts) if user.reads_all else (),
@@ -210,7 +210,7 @@ def ledger_page(request: Request, user: LimitedUser, state: State) -> Response:
     checks = user.reads_all and "check" in request.query_params
     fault = ""
     try:
-        ledger = _reply_to(state, user, partial(LedgerPage.for_user, state, user, filters, checks=checks))
+        ledger = _run_with_deadline(state, user, partial(LedgerPage.for_user, state, user, filters, checks=checks))
     except LedgerError as error:
         if not user.reads_all:
             raise
@@ -234,7 +234,7 @@ def export(request: Request, user: LimitedUser, state: State, form: Literal["csv
         selection = _selection(state, user, filters)
         return _newest_first(state.ledger.select(selection), user)
 
-    releases = _reply_to(state, user, select_entries)
+    releases = _run_with_deadline(state, user, select_entries)
     name = f"noisycount-ledger-{datetime.now(UTC):%Y-%m-%d}.{form}"
     if form == "csv":
         return download(releases_sheet(releases), "text/csv", name)
@@ -242,8 +242,8 @@ def export(request: Request, user: LimitedUser, state: State, form: Literal["csv
     return download(dumps(releases_json, indent=2, ensure_ascii=False), "application/json", name)
 
 
-def _reply_to(state: ServiceState, user: User, work: Callable[[], Result]) -> Result:
-    """Do some work that reads no record, and return its result. Work for an analyst has a deadline."""
+def _run_with_deadline(state: ServiceState, user: User, work: Callable[[], Result]) -> Result:
+    """Run a function that reads no record, and return its result. For an analyst, it has a deadline."""
     return work() if user.reads_all else state.reply(work)
 
 

@@ -33,19 +33,19 @@ from noisycount.tasks.answer_display import (
     preview_facts,
     query_facts,
     shown_rows,
-    table_promise,
+    table_accuracy,
 )
 from noisycount.tasks.opening import DatasetSession
 from noisycount.tasks.pictures import possible_answers
 from noisycount.tasks.plan import Plan, plan_at_epsilon, preview_heading
-from noisycount.tasks.preview import AnswerPreview, preview_at
-from noisycount.tasks.show import View, budget_words, made_up_words, rehearsal_words, table_of_tables
+from noisycount.tasks.preview import AnswerPreview, preview_in_session
+from noisycount.tasks.show import View, budget_words, rehearsal_note, rehearsal_words, table_of_tables
 from noisycount.validation import exact_text, is_in_range
 
 
 @frozen
 class Offer:
-    """Data set as its page shows it."""
+    """Content of the page of a data set: its columns, budget and unit, as offered to an analyst."""
 
     name: str  # name of the data set
     unit: str | None  # column that identifies the person; None: rows are counted
@@ -78,7 +78,7 @@ class Offer:
             ),
             public=view.public,
             wants_purpose=session.dataset.needs_purpose,
-            at_most=_at_most(view.remains.remaining),
+            at_most=_default_largest_price(view.remains.remaining),
             tables=table_of_tables(view)[1],
             spent=_spent_budget_text(view.remains),
         )
@@ -105,7 +105,7 @@ _AT_MOST = Fraction(1, 2)
 _READABLE = Context(prec=3, rounding=ROUND_FLOOR)
 
 
-def _at_most(remaining: Fraction) -> str:
+def _default_largest_price(remaining: Fraction) -> str:
     """Return the smaller of ε = 1/2 and the remaining budget, rounded down to three digits; 1/2 if none remains."""
     if remaining <= 0 or remaining >= _AT_MOST:
         return exact_text(_AT_MOST)
@@ -135,7 +135,7 @@ class Preview:
     @classmethod
     def from_session(cls, session: DatasetSession, analyst: Analyst, query: Query) -> Self:
         """Return the preview of a query of an analyst about an open data set."""
-        preview = preview_at(session, query, analyst)
+        preview = preview_in_session(session, query, analyst)
         noise, is_open, is_table = preview.noise, query.at_most is not None, query.is_table
         epsilon, mechanism = preview.plan.loss.epsilon, noise.levels[0].mechanism
         facts = [*query_facts(preview), *preview_facts(preview)]
@@ -208,7 +208,7 @@ def _accuracy_sentence(preview: AnswerPreview) -> str:
     if goal is None:
         return f"{what} would lie within {plus_minus(preview.noise.levels[0].error(preview.confidence))} {sure}."
     if preview.query.is_table:
-        return f"{table_promise(preview)}.".capitalize()
+        return f"{table_accuracy(preview)}.".capitalize()
     share = f"±{on_one_line(percent(float(goal.within)))}"
     otherwise = f"If {share} costs more than ε = {exact_text(goal.at_most)}, it lies within {plus_minus(preview.error)}"
     return f"{what} would lie within {share} {sure}. {otherwise}."
@@ -230,7 +230,7 @@ class RehearsedPanel:
     @classmethod
     def from_rehearsal(cls, rehearsal: Rehearsal) -> Self:
         """Return the panel of a rehearsal."""
-        note = made_up_words(rehearsal)
+        note = rehearsal_note(rehearsal)
         release, counts = rehearsal.release, rehearsal.counts
         if isinstance(release, Release):
             return cls(note, rehearsal_words(rehearsal))

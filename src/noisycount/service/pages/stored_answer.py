@@ -99,7 +99,7 @@ class CountEstimate:
             return None
         noise = noise_of(reply["mechanism"], Fraction(reply["scale"]))
         level = float(reply.get("confidence", 0.95))
-        refined = Refinement.from_answers([reply["answer"]], Assumed.of_size(size), noise, level)
+        refined = Refinement.from_answers([reply["answer"]], Assumed.from_size(size), noise, level)
         interval = Estimated(refined.posterior.median, *refined.shortest_interval)
         return cls(interval, refined, refined.assumed.words)
 
@@ -135,7 +135,7 @@ class RefinedRows:
         published = table_of_entry(entry, entry.key)
         if not 0 < len(published.answers) <= MOST_ROWS:
             return None
-        total, total_words = _total(entry, size)
+        total, total_words = _public_total(entry, size)
         refined = refined_table(RefineQuery(key=entry.key, level=level), published, lambda _: None, total)
         levels = free_name("level", dict.fromkeys(published.names))
         shown_labels = {} if columns is None else _shown_labels(entry, columns)
@@ -151,7 +151,7 @@ class RefinedRows:
         return cls(rows, "; ".join(filter(None, [total_words, refined.prior_words, *published.notes])))
 
 
-def _total(entry: Entry, size: int | None) -> tuple[int | Population | None, str]:
+def _public_total(entry: Entry, size: int | None) -> tuple[int | Population | None, str]:
     """Return the public knowledge of the total of a table, as a number or a distribution, and in words.
 
     If the cells contain every unit exactly once, the total is the public number of units. If they contain each unit at
@@ -215,7 +215,13 @@ def complete_from_ledger(reply: Mapping[str, Any], entry: Entry) -> Mapping[str,
         }
     plan, by = release.plan, list(release.labels.names)
     levels = levels_json(plan, release.confidence, len(release))
-    return {**reply, "by": by, "levels": levels, "threshold": plan.threshold, "surely_shown": plan.surely_shown()}
+    return {
+        **reply,
+        "by": by,
+        "levels": levels,
+        "threshold": plan.threshold,
+        "surely_shown": plan.surely_shown(),
+    }
 
 
 def add_sums(reply: Mapping[str, Any], entry: Entry) -> Mapping[str, Any]:

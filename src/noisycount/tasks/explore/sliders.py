@@ -50,29 +50,29 @@ class Quantity:
         return f"{exact_text(self.low)} to {float(self.high):,.12g}".replace("-", "−")
 
     def value(self, text: str) -> Fraction:
-        """Return the number that a text denotes. Raise NoisyCountError if it is no number of the range."""
+        """Return the number that a text states. Raise NoisyCountError if it is not a number of the range."""
         match = _SIGNED.fullmatch(text.strip().replace("−", "-"))
         number = parse_rational(match[2]) if match and len(text) <= _LONGEST else None
         if number is None or match is None:
-            raise self._refusal(repr(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."))
+            raise self._range_error(repr(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."))
         return self.require_in_range(-number if match[1] else number)
 
     def require_in_range(self, value: Fraction) -> Fraction:
         """Return the value. Raise NoisyCountError if it is out of range, or a fraction where a whole number must be."""
         if not self.low <= value <= self.high or (self.is_whole and value.denominator > 1):
-            raise self._refusal(exact_text(value))
+            raise self._range_error(exact_text(value))
         return value
 
     def nearest(self, value: Fraction) -> int:
         """Return the index of the stop nearest to a value."""
         return min(range(len(self.stops)), key=lambda number: abs(self.stops[number] - value))
 
-    def _refusal(self, got: str) -> NoisyCountError:
+    def _range_error(self, got: str) -> NoisyCountError:
         kind = "a whole number" if self.is_whole else "a number"
         return NoisyCountError(f"{self.name} must be {kind} from {self.range}, got {got}: choose one in that range")
 
 
-def _read_quantities() -> dict[str, Quantity]:
+def _load_quantities() -> dict[str, Quantity]:
     """Return the quantities of `sliders.toml` by name, in the order in which a page shows them."""
     text = Path(__file__).with_name("sliders.toml").read_text(encoding="utf-8")
     quantities = {}
@@ -83,7 +83,7 @@ def _read_quantities() -> dict[str, Quantity]:
     return quantities
 
 
-QUANTITIES = _read_quantities()
+QUANTITIES = _load_quantities()
 # ε may be given in place of the scale of Laplace noise; it has no slider.
 EPSILON = QUANTITIES.pop("epsilon")
 
@@ -179,7 +179,7 @@ class Sliders:
 
     @property
     def is_sampled(self) -> bool:
-        """True if not all records are drawn."""
+        """True if only a sample of the records is drawn."""
         return self.sample_size < self.size
 
     @property
@@ -205,7 +205,7 @@ class Sliders:
     def scenario(self) -> RiskScenario:
         """These positions as a scenario of `noisycount risk`."""
         return RiskScenario(
-            Assumed.of_rate(self.size, Rate(float(self.rate))),
+            Assumed.from_rate(self.size, Rate(float(self.rate))),
             self.added_noise,
             sample=self.sample_size if self.is_sampled else None,
             known=self.known_records or None,

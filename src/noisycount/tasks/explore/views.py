@@ -179,7 +179,7 @@ def _delta_view(sliders: Sliders) -> ChartView:
     longest = max(epsilons[-1] for epsilons, _ in curves)
     end, stated_epsilon = _BEYOND * longest, _round_below(_STATED_SHARE * longest)
     stated_deltas = [
-        (at_most(_deltas(mechanism, adversary.population, (stated_epsilon,))[0]), _adversary_text(adversary))
+        (at_most(_cached_deltas(mechanism, adversary.population, (stated_epsilon,))[0]), _adversary_text(adversary))
         for adversary in adversaries
     ]
     deltas = ", ".join(f"{delta} for one who {adversary}" for delta, adversary in stated_deltas)
@@ -211,11 +211,11 @@ def _delta_view(sliders: Sliders) -> ChartView:
 
 
 def _delta_curve(mechanism: Mechanism, adversary: Adversary, end: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return a curve from ε = 0 to where it leaves the picture, with denser points near its end."""
+    """Return the points of a curve from ε = 0 to the edge of the picture, denser near its end."""
     population = adversary.population
 
     def deltas(*epsilons: float) -> dict[float, float]:
-        return dict(zip(epsilons, _deltas(mechanism, population, epsilons), strict=True))
+        return dict(zip(epsilons, _cached_deltas(mechanism, population, epsilons), strict=True))
 
     curve = deltas(*(end / 2**power for power in reversed(range(_HALVINGS))))
     last = next((epsilon for epsilon in curve if curve[epsilon] < FLOOR), end)
@@ -261,7 +261,7 @@ def _utility_view(sliders: Sliders) -> ChartView:
     adversaries, note = _affordable_adversaries(sliders, _MOST_VARIANCE_WORTH)
     # How often the best guess about one person is right, 50:50 before: (1 + δ(0))/2.
     guesses = [
-        tuple((1 + _deltas(mechanism, adversary.population, (0.0,))[0]) / 2 for mechanism in mechanisms)
+        tuple((1 + _cached_deltas(mechanism, adversary.population, (0.0,))[0]) / 2 for mechanism in mechanisms)
         for adversary in adversaries
     ]
     sources = f"{records(sliders.added_noise.variance**0.5 * size / sample_size)} of privacy noise"
@@ -317,7 +317,9 @@ def _is_affordable(sliders: Sliders, adversary: Adversary, largest_variance: flo
 
 
 @lru_cache(_CACHED_DELTAS)
-def _deltas(mechanism: Mechanism, population: Population | None, epsilons: tuple[float, ...]) -> tuple[float, ...]:
+def _cached_deltas(
+    mechanism: Mechanism, population: Population | None, epsilons: tuple[float, ...]
+) -> tuple[float, ...]:
     """Return δ at each ε, from the cached privacy curve."""
     deltas: list[float] = _privacy_curve(mechanism, population).delta(epsilons).tolist()
     return tuple(deltas)

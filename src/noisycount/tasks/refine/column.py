@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from noisycount.analysis.posterior.posterior import Posterior
 from noisycount.analysis.posterior.predictive import SURPRISING
 from noisycount.analysis.posterior.refine import posterior_values, refine_array, surprises
-from noisycount.display.output import Done, seen_from_here
+from noisycount.display.output import Done, shortest_path_text
 from noisycount.engines.duckdb.public import Column, PublicTable
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
@@ -62,12 +62,12 @@ def _row_groups(
         yield laws.population, has_answer
         return
     sizes = _records_per_row(table, query.size_column, query.size, has_answer)
-    rates = _rates(table, query.rate_column, has_answer)
+    rates = _rates_of_rows(table, query.rate_column, has_answer)
     for size, rate in np.unique(np.stack([sizes[has_answer], rates[has_answer]]), axis=1).T.tolist():
         common_rate = query.rate if rate == _NO_COLUMN else Rate(rate)
-        assumed = Assumed.of_size(int(size))
+        assumed = Assumed.from_size(int(size))
         if common_rate is not None:
-            assumed = Assumed.of_rate(int(size), common_rate)
+            assumed = Assumed.from_rate(int(size), common_rate)
         yield assumed.population, has_answer & (sizes == size) & (rates == rate)
 
 
@@ -84,7 +84,7 @@ def _records_per_row(table: PublicTable, column: str | None, size: int | None, h
     return sizes
 
 
-def _rates(table: PublicTable, column: str | None, has_answer: NDArray[np.bool_]) -> Reals:
+def _rates_of_rows(table: PublicTable, column: str | None, has_answer: NDArray[np.bool_]) -> Reals:
     """Return the rate of each row, shape (rows,); -1 if there is no column of rates.
 
     Raise SourceError if a row with an answer has no rate from 0 to 1 in the column.
@@ -192,12 +192,12 @@ def _quantiles(answers: Reals, population: Population, noise: AdditiveNoise, lev
     parts: list[Reals] = []
     for quantile in (0.5, tail, 1 - tail):
         for block in blocks:
-            parts.append(posterior_values(block, population, noise, _quantile(quantile)))
+            parts.append(posterior_values(block, population, noise, _quantile_function(quantile)))
             done(len(parts) / (3 * len(blocks)))
     return np.concatenate(parts).reshape(3, different.size)[:, position_of_answer]
 
 
-def _quantile(probability: float) -> Callable[[Posterior], int]:
+def _quantile_function(probability: float) -> Callable[[Posterior], int]:
     """Return a function that computes the quantile of a posterior at a level."""
     return lambda posterior: posterior.law.quantile(probability)
 
@@ -205,7 +205,7 @@ def _quantile(probability: float) -> Callable[[Posterior], int]:
 def column_text(column: RefinedColumn) -> str:
     """Return a summary of a refined file as text, with the number of answers that contradict the assumption."""
     empty = f" ({column.missing:,} without an answer)" if column.missing else ""
-    done = f"{column.rows:,} rows{empty} in {column.seconds:.1f} s: {seen_from_here(column.out)}"
+    done = f"{column.rows:,} rows{empty} in {column.seconds:.1f} s: {shortest_path_text(column.out)}"
     if not column.contradictions:
         return done
     answered = column.rows - column.missing

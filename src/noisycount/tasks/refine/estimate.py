@@ -41,7 +41,7 @@ class Refinement:
         noise: AdditiveNoise | Sequence[AdditiveNoise],
         level: float = LEVEL,
     ) -> "Refinement":
-        """Return the estimate of one count from answers with one noise, or with a noise each."""
+        """Return the estimate of one count from answers that share one noise, or each have their own."""
         noises = noise if isinstance(noise, Sequence) else [noise] * len(answers)
         result = posterior_of(answers, assumed.population, noises)
         return cls(tuple(answers), assumed, tuple(noises), result, level)
@@ -121,7 +121,7 @@ def warning(refinement: Refinement) -> str | None:
 
     Example:
         >>> from noisycount.model.noises.laplace import DiscreteLaplace
-        >>> assumed = Assumed.of_rate(5912, Rate(0.017))
+        >>> assumed = Assumed.from_rate(5912, Rate(0.017))
         >>> warning(Refinement.from_answers([107], assumed, DiscreteLaplace(7))) is None
         True
         >>> text = warning(Refinement.from_answers([200], assumed, DiscreteLaplace(7)))
@@ -156,7 +156,7 @@ def _wider_rate(refinement: Refinement, rate: Rate) -> Rate | None:
     size = refinement.assumed.population.records
     difference = max(abs(answer / size - rate.mean) for answer in refinement.answers)
     for deviation in _rounded_deviations(rate, difference / 4):
-        assumed = Assumed.of_rate(size, Rate(rate.mean, deviation))
+        assumed = Assumed.from_rate(size, Rate(rate.mean, deviation))
         if Refinement.from_answers(refinement.answers, assumed, refinement.noises).posterior.surprise >= _UNSURPRISING:
             return assumed.rate
     return None
@@ -180,7 +180,7 @@ def refinement_facts(refinement: Refinement) -> Facts:
     raw = f"the {weighted}average of the answers" if several else "the answer alone"
     facts = [
         ("assumed", refinement.assumed.words),
-        ("answers" if several else "answer", _answers(refinement)),
+        ("answers" if several else "answer", _answers_text(refinement)),
         ("mean", f"{signed(result.mean, 1)}  (least squared error)"),
         ("median", f"{signed(result.median)}  (least absolute error)"),
         ("interval", f"{signed(low)} to {signed(high)} with {percent(refinement.level)} probability"),
@@ -193,12 +193,12 @@ def refinement_facts(refinement: Refinement) -> Facts:
     return facts if text is None else [*facts, ("warning", text)]
 
 
-def _answers(refinement: Refinement) -> str:
+def _answers_text(refinement: Refinement) -> str:
     """Return the answers and their noise in words."""
     if refinement.noise is None:
         pairs = zip(refinement.answers, refinement.noises, strict=True)
-        return "; ".join(f"{_exact(answer)} with {_noise_text(noise)}" for answer, noise in pairs)
-    answers = ", ".join(_exact(answer) for answer in refinement.answers)
+        return "; ".join(f"{_number_text(answer)} with {_noise_text(noise)}" for answer, noise in pairs)
+    answers = ", ".join(_number_text(answer) for answer in refinement.answers)
     return f"{answers}, with {_noise_text(refinement.noise)}"
 
 
@@ -209,8 +209,8 @@ def _noise_text(noise: AdditiveNoise) -> str:
     return f"{noise.name} noise of scale {exact_text(scale_of(noise))}"
 
 
-def _exact(answer: float) -> str:
-    """Return an answer with its own digits."""
+def _number_text(answer: float) -> str:
+    """Return an answer as text, with all of its digits."""
     return f"{answer:,}".replace("-", "−")
 
 

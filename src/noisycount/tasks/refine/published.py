@@ -110,7 +110,7 @@ NO_SUMS = "sums are not used: one person may be in several cells, or cells are h
 
 @frozen(eq=False)
 class PublishedLevel:
-    """A level of a table: its cells, or sums of cells such that no two of them share a cell."""
+    """A level of a table: its cells, or sums of cells. No two sums of a level share a cell."""
 
     name: str  # name that a reader sees, such as "town" or "total"
     rows: Rows = field(repr=False)  # indices of its counts among the rows of the table
@@ -334,7 +334,7 @@ def nested_levels(table: PublishedTable) -> Nested:
     cell.
     """
     if table.cells.columns:  # else the cells are ranges, whose keys need not differ
-        _check_once(table, table.cells, "cell")
+        _require_distinct_keys(table, table.cells, "cell")
     chain = _longest_level_chain(table)
     left_out = tuple(level.name for level in table.levels if level not in chain)
     if table.is_hierarchy:
@@ -386,7 +386,7 @@ def _count_of_each_cell(table: PublishedTable, level: PublishedLevel) -> Rows:
         return level.of_cell
     if level is table.cells:
         return np.arange(len(level.rows))
-    _check_once(table, level, "sum")
+    _require_distinct_keys(table, level, "sum")
     count_of_key = {_row_key(table, row, level): index for index, row in enumerate(level.rows.tolist())}
     rows = table.cells.rows.tolist()
     count_of_cell = np.array([count_of_key.get(_row_key(table, row, level), len(count_of_key)) for row in rows])
@@ -399,7 +399,7 @@ def _count_of_each_cell(table: PublishedTable, level: PublishedLevel) -> Rows:
     return count_of_cell
 
 
-def _check_once(table: PublishedTable, level: PublishedLevel, kind: str) -> None:
+def _require_distinct_keys(table: PublishedTable, level: PublishedLevel, kind: str) -> None:
     """Raise SourceError if two rows of a level have the same keys. `kind` is "cell" or "sum"."""
     row_of_key: dict[tuple[str, ...], int] = {}
     for row in level.rows.tolist():

@@ -189,7 +189,7 @@ def _page_levels(
     if len(query.noises) == 1:
         noise = query.noises[0]
         return (PublishedLevel("pages", np.arange(len(codes)), noise, _COLUMNS),), ()
-    day = _day(query)
+    day = _day_of_views(query)
     distinct, code_of_row = np.unique(np.array(codes), return_inverse=True)
     releases = {code: wikimedia(day, query.tiers.get(code, "lower"), code) for code in distinct.tolist()}
     smallest_counts = {code: int(answers[code_of_row == index].min()) for index, code in enumerate(distinct.tolist())}
@@ -208,10 +208,10 @@ def _page_levels(
         )
         for release in dict.fromkeys(releases.values())
     )
-    return levels, _notes(query, day, smallest_counts)
+    return levels, _tier_notes(query, day, smallest_counts)
 
 
-def _day(query: RefineQuery) -> str:
+def _day_of_views(query: RefineQuery) -> str:
     """Return the day of --day, or the day in the name of the file.
 
     Raise NoisyCountError if neither states it, or if --noise is given more than once.
@@ -225,7 +225,7 @@ def _day(query: RefineQuery) -> str:
     return f"{year:04d}-{month:02d}-{day:02d}"
 
 
-def _notes(query: RefineQuery, day: str, smallest_counts: dict[str, int]) -> tuple[str, ...]:
+def _tier_notes(query: RefineQuery, day: str, smallest_counts: dict[str, int]) -> tuple[str, ...]:
     """Return a note that names the countries whose counts all reach the threshold of the medium tier, if any.
 
     Such a country may be of a higher tier than "lower", with wider noise. Countries of --tier are not named.
@@ -264,13 +264,12 @@ _CODE = re.compile(r"[A-Z]{2}|--|")
 def is_wikimedia(path: Path) -> bool:
     """Return True if the file is a table of Wikimedia page views.
 
-    Its name must end in .tsv or .tsv.gz, and one of its first two lines must be a row: the code of a country second,
-    and a count last.
+    Its name must end in .tsv or .tsv.gz, and one of its first two lines must be a row of page views.
     """
     if not path.name.lower().endswith(_ENDINGS):
         return False
     with _open_lines(path) as lines:
-        return any(map(_is_row, islice(lines, 2)))
+        return any(map(_is_row_of_views, islice(lines, 2)))
 
 
 def wikimedia_table(query: RefineQuery, path: Path) -> PublishedTable:
@@ -308,7 +307,7 @@ def _read_rows(path: Path) -> Iterator[list[str]]:
     width = 0
     with _open_lines(path) as lines:
         for number, line in enumerate(lines, 1):
-            if not _is_row(line) or width not in {0, line.count("\t")}:
+            if not _is_row_of_views(line) or width not in {0, line.count("\t")}:
                 if number == 1:
                     continue
                 raise SourceError(
@@ -319,8 +318,8 @@ def _read_rows(path: Path) -> Iterator[list[str]]:
             yield line.split("\t")
 
 
-def _is_row(line: str) -> bool:
-    """Return True if a line has 5 to 7 cells, the code of a country second, and a count last."""
+def _is_row_of_views(line: str) -> bool:
+    """Return True if a line has 5 to 7 cells; the second is the code of a country, and the last is a count."""
     cells = line.split("\t")
     return (
         len(cells) - 1 in _NAMES and _CODE.fullmatch(cells[1]) is not None and _COUNT.fullmatch(cells[-1]) is not None

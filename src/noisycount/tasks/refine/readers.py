@@ -220,13 +220,13 @@ def _read_rows_table(query: tables.RefineQuery, table: PublicTable) -> tables.Pu
     """Return the published table of a file of rows."""
     names, column = _key_columns(query, table.columns)
     keys = table.texts(names)
-    has_level_names, stated_noise = not query.by, StatedNoise.from_table(table)
-    is_hidden = stated_noise is not None and stated_noise.is_hidden
+    has_level_names, noise_of_members = not query.by, StatedNoise.from_table(table)
+    is_hidden = noise_of_members is not None and noise_of_members.is_hidden
     grouped = _group_rows(table, keys, names, has_level_names=has_level_names, is_hidden=is_hidden)
-    if stated_noise is not None:
+    if noise_of_members is not None:
         _check_no_other_noise(query, column)
-    answers = table.numbers(_MEAN if stated_noise is not None and stated_noise.is_combined else column)
-    noises = query.noises if stated_noise is None else stated_noise.noises(grouped)
+    answers = table.numbers(_MEAN if noise_of_members is not None and noise_of_members.is_combined else column)
+    noises = query.noises if noise_of_members is None else noise_of_members.noises(grouped)
     levels = grouped.with_noises(noises, query.place)
     for level, noise in zip(levels, noises, strict=True):
         _check_whole(table, column, answers, level, noise)
@@ -241,7 +241,7 @@ def _read_rows_table(query: tables.RefineQuery, table: PublicTable) -> tables.Pu
         is_hierarchy=not has_level_names,
         is_selected=is_hidden,
     )
-    return published if stated_noise is None or stated_noise.is_sum else published.without_sums()
+    return published if noise_of_members is None or noise_of_members.is_sum else published.without_sums()
 
 
 def _check_no_other_noise(query: tables.RefineQuery, column: str) -> None:

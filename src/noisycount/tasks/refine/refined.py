@@ -40,7 +40,7 @@ def _masked_column(rows: int, kind: Any) -> np.ma.MaskedArray[Any, Any]:  # noqa
 
 
 def _unknown_estimates(rows: int) -> Estimates:
-    """Return the columns of estimates of a table with so many rows, all masked."""
+    """Return the columns of estimates of a table with `rows` rows, all masked."""
     return {
         "mean": _masked_column(rows, np.float64),
         **{name: _masked_column(rows, np.int64) for name in ("median", "low", "high")},
@@ -155,7 +155,7 @@ class RefinedTable:
     draws: int = 0  # number of tables that were drawn for shares and ranks; 0: neither was requested
 
     def intervals(self) -> Iterator[tuple[int, int, int]]:
-        """Yield each row of the tree, with the shortest interval that has the probability `level`.
+        """Yield each row of the tree, with its shortest interval of probability `level`.
 
         If the rows were refined by themselves, yield their equal-tailed intervals.
         """

@@ -127,11 +127,11 @@ def _print_refined(refined: RefinedTable, total: int | None, out: Path | None, p
             *(("note", note) for note in table.notes),
         ]
     )
-    rows = output.places_to_show(len(table.answers))
+    rows = output.row_indices_to_show(len(table.answers))
     output.print_rows(*_estimate_rows(refined, rows), len(table.answers))
     if refined.draws:  # in a second table, as one line has no room for all columns
         cells = table.cells.rows.tolist()
-        cell_rows = [cells[index] for index in output.places_to_show(len(cells))]
+        cell_rows = [cells[index] for index in output.row_indices_to_show(len(cells))]
         output.print_rows(*_spread_rows(refined, cell_rows), len(cells))
     output.print_facts([*_fact_lines(refined, len(rows), out), *output.file_facts(out, plot)])
 
@@ -264,7 +264,7 @@ def _check_other_file(file: Path, read: Path | None) -> None:
 
 
 def check_addition(query: RefineQuery, rows: PublicTable | None) -> None:
-    """Raise SourceError if `rows` cannot be written with the estimates, such as if it has a column of that name."""
+    """Raise SourceError if the estimates cannot be added to `rows`, for example because a column has the same name."""
     if rows is not None and query.out is not None and query.out.suffix.lower() != _JSON:
         names = ["mean", "median", "low", "high"]
         for name, is_there in (("share", query.has_shares), ("rank", query.has_ranks)):

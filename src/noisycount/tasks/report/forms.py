@@ -52,10 +52,10 @@ def annex_tables(report: Report) -> Iterator[tuple[str, tuple[str, ...], Rows]]:
                 time = f"{released.entry.made:%Y-%m-%d %H:%M} UTC"
                 title = f"{dataset.account.name}: {released.title}, {time}"
                 header = ("counts by", *release.labels.names, f"answer ({percent(release.confidence)})")
-                yield title, header, _rows(release)
+                yield title, header, _first_rows(release)
 
 
-def _rows(release: TableRelease) -> Rows:
+def _first_rows(release: TableRelease) -> Rows:
     """Return the first rows of a table, each with its error."""
     names = [row.level for row in release.rows[:_MOST]]
     rows_with_keys = zip(names, shown_rows(release, range(len(names))), strict=True)
@@ -203,14 +203,15 @@ def _report_sheet(report: Report) -> str:
     for dataset in report.datasets:
         dataset_cells = dataset.account.name, dataset.unit or "row"
         rows += [
-            (*map(as_text, (*dataset_cells, neighbours_of(released))), *_row(released)) for released in dataset.releases
+            (*map(as_text, (*dataset_cells, neighbours_of(released))), *_release_row(released))
+            for released in dataset.releases
         ]
     return _sheet((*_OF_DATASET, *_HEADER), rows)
 
 
 def releases_sheet(releases: Iterable[StoredQuestion]) -> str:
     """Return releases of any data sets as CSV, with prices rounded up."""
-    rows = ((as_text(redacted_name(released.entry.request.dataset)), *_row(released)) for released in releases)
+    rows = ((as_text(redacted_name(released.entry.request.dataset)), *_release_row(released)) for released in releases)
     return _sheet((_OF_DATASET[0], *_HEADER), rows)
 
 
@@ -230,7 +231,7 @@ def as_text(cell: str) -> str:
     return f"'{cell}" if cell.lstrip().startswith(_FORMULA) else cell
 
 
-def _row(released: StoredQuestion) -> list[object]:
+def _release_row(released: StoredQuestion) -> list[object]:
     entry, release = released.entry, released.release
     mechanism = released.levels[0].mechanism if released.levels else None
     is_count = isinstance(entry.answer, int)
@@ -333,7 +334,7 @@ def _registry_entry(dataset: DatasetReport) -> Object:
     deployment = entry["deployment"]
     deployment["product"] |= {
         "name": dataset.account.name,
-        "intended_use": _purposes(dataset),
+        "intended_use": _stated_purposes(dataset),
         "description": f"Noisy counts: {number} of questions and tables.",
         "publication_date": first,
     }
@@ -349,7 +350,7 @@ def _registry_entry(dataset: DatasetReport) -> Object:
     return entry
 
 
-def _purposes(dataset: DatasetReport) -> str | None:
+def _stated_purposes(dataset: DatasetReport) -> str | None:
     """Return the purposes that analysts stated for the answers; None if no purpose was stated."""
     purposes = dict.fromkeys(purpose for released in dataset.releases for purpose in released.entry.purposes if purpose)
     return "; ".join(purposes) or None
@@ -396,14 +397,14 @@ def _privacy_loss(dataset: DatasetReport) -> Object:
 def _parameters(spent: Loss, rho_delta: Fraction | None) -> dict[str, float]:
     """Return the parameters of a loss: ε, with δ if it is above 0; or ρ with the ε and δ that it implies."""
     if spent.epsilon is not None:
-        parts = {"epsilon": _not_below(spent.epsilon)}
-        return {**parts, "delta": _not_below(spent.delta)} if spent.delta else parts
+        parts = {"epsilon": _rounded_up(spent.epsilon)}
+        return {**parts, "delta": _rounded_up(spent.delta)} if spent.delta else parts
     epsilon, delta = approximate_loss(spent, rho_delta)
-    implied = {"epsilon": float(epsilon), "delta": _not_below(delta)}
-    return {"rho": _not_below(spent.rho), **implied}
+    implied = {"epsilon": float(epsilon), "delta": _rounded_up(delta)}
+    return {"rho": _rounded_up(spent.rho), **implied}
 
 
-def _not_below(value: Fraction) -> float:
+def _rounded_up(value: Fraction) -> float:
     """Return the smallest float whose decimal text is not below a rational number.
 
     Example:

@@ -62,7 +62,7 @@ def questions_of(entries: Iterable[Entry], versions: Versions | None = None) -> 
 
 @frozen
 class UnprovenTopUp:
-    """A stored answer that tops up one which may be about other records.
+    """A stored answer that tops up another answer, which may be about other records.
 
     A development version topped up answers about tables of servers, files on object stores and Spark tables without an
     edition, and about files that were known by their size and time. The page "Accuracy first" has the proof of the
@@ -70,21 +70,24 @@ class UnprovenTopUp:
     """
 
     entry: Entry
-    bases: tuple[Entry, ...]  # the answers on which it rests, the next one first; at least one
+    bases: tuple[Entry, ...]  # the answers that it tops up, the nearest first; at least one
 
     @property
     def is_gaussian(self) -> bool:
-        """True if its draw is independent: then its loss is the one that was charged, and its answer may mix counts."""
+        """True if its draw is independent.
+
+        Its loss is then the charge, but the published answer may combine different counts.
+        """
         return identity_of(self.entry.request).is_gaussian
 
     @property
     def possible_excess(self) -> Fraction:
-        """Largest ε that it can lose beyond its charge: ε₁ + ε₂ is proved where ε₂ - ε₁ was charged."""
+        """Largest ε by which its loss can exceed the charge: ε₁ + ε₂ is proved, and ε₂ − ε₁ was charged."""
         return Fraction(0) if self.is_gaussian else 2 * (self.bases[0].loss.epsilon or Fraction(0))
 
     @property
     def proved_epsilon(self) -> Fraction | None:
-        """Smallest ε that is proved for it with all answers on which it rests: 2(ε₁ + … + ε_{n-1}) + ε_n."""
+        """Smallest proved ε of the answer with all answers that it tops up: 2(ε₁ + … + ε_{n-1}) + ε_n."""
         if self.is_gaussian or self.entry.loss.epsilon is None:
             return None
         return self.entry.loss.epsilon + 2 * sum(base.loss.epsilon or Fraction(0) for base in self.bases)
@@ -107,8 +110,8 @@ class UnprovenTopUp:
 def unproven_top_ups(rows: Sequence[Row], configuration: Config) -> list[UnprovenTopUp]:
     """Return the top-ups of verified rows that may rest on answers about other records, oldest first.
 
-    A question states its edition since top-ups need one. An older question does not say whether it is about a server:
-    the configuration, the name of the data set or its description does. All other data sets are taken for files.
+    Questions state their edition since top-ups require one. For an older question, the configuration, the name of the
+    data set or its description shows if it is about a server. All other data sets count as files.
     """
     entries = {entry.key: entry for entry in entries_of(rows)}
     descriptions = [(row["dataset"], DatasetRecord.read(row["question"])) for row in rows if row["kind"] == DESCRIPTION]
@@ -124,7 +127,7 @@ def unproven_top_ups(rows: Sequence[Row], configuration: Config) -> list[Unprove
 
 
 def _is_exact(entry: Entry, server_names: Iterable[str], editions: Iterable[tuple[str, str]]) -> bool:
-    """Return True if the version of an entry says which records were counted."""
+    """Return True if the version of an entry identifies the records that were counted."""
     question, name = entry.request.asked, entry.request.dataset
     if not has_exact_version(question):
         return False
@@ -139,7 +142,7 @@ def unproven_in(configuration: Config, number: int) -> list[UnprovenTopUp]:
 
 
 def unproven_words(top_ups: Sequence[UnprovenTopUp]) -> list[str]:
-    """Return a line for each unproven top-up, below one that says what they are."""
+    """Return a first line that explains unproven top-ups, then a line for each of them."""
     if not top_ups:
         return []
     number = number_of("top-up", len(top_ups))
@@ -180,11 +183,14 @@ class DatasetReport:
         """Total loss of all answers if one unit replaces another."""
         loss = sum((release.replacement_loss for release in self.releases), Loss())
         return loss + Loss(
-            sum((top_up.possible_excess * self._factor(top_up.entry) for top_up in self.unproven), Fraction(0))
+            sum(
+                (top_up.possible_excess * self._replacement_factor(top_up.entry) for top_up in self.unproven),
+                Fraction(0),
+            )
         )
 
-    def _factor(self, entry: Entry) -> Fraction:
-        """Return by which factor the loss of an entry in ε exceeds its charge if one unit replaces another.
+    def _replacement_factor(self, entry: Entry) -> Fraction:
+        """Return the ratio of the loss of an entry in ε to its charge, if one unit replaces another.
 
         Return 1 if the entry has no ε.
         """
@@ -212,8 +218,8 @@ class DatasetReport:
     def odds(self) -> str | None:
         """Running total of the data set with its odds for one person or row, in words; None if the ledger is broken.
 
-        It has the same wording as every answer. If neighbours differ by adding or removing a unit, the odds for a
-        replaced unit use the bound of twice the loss. `replaced` has the smaller loss of the questions asked.
+        It is worded as in every answer. If neighbours differ by adding or removing a unit, the odds for a replaced unit
+        use the bound of twice the loss. `replacement_loss` has the exact, smaller loss.
         """
         if not self.is_intact:
             return None
