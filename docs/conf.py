@@ -51,6 +51,7 @@ html_copy_source = False
 html_domain_indices = False  # the list of modules; every name is in the index
 html_show_sourcelink = False
 html_show_search_summary = False  # a page read from a file may not fetch another one
+html_search_scorer = str(Path(__file__).with_name("search_order.js"))
 html_extra_path = ["llms.txt"]
 html_theme_options = {
     "footer_end": [],
