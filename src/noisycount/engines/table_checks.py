@@ -9,8 +9,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from noisycount.engines.counting import Counting
+from noisycount.engines.counting import Counting, Reading
 from noisycount.engines.dialect import ONE, Expression
+from noisycount.engines.persons import Persons, persons_of
+from noisycount.engines.spellings import Spellings
 from noisycount.engines.table_facts import Link, TableFacts
 from noisycount.engines.tables import Joins
 from noisycount.frozen import frozen
@@ -53,6 +55,7 @@ class TablesCheck:
     persons: int  # persons of all tables
     tables: Mapping[str, PersonCheck]  # for each table of persons
     links: tuple[LinkCheck, ...]
+    spellings: tuple[Spellings, ...]  # ids of all tables that differ only as spellings of one id do
 
 
 def check_tables(
@@ -94,7 +97,14 @@ def check_tables(
         for name in names
     }
     links = tuple(_check_link(tables, table, link, counting) for table in tables for link in table.links)
-    return TablesCheck(everybody, checks, links)
+    joint = counting.run(_persons)
+    return TablesCheck(everybody, checks, links, () if joint is None else joint.spellings)
+
+
+def _persons(reading: Reading) -> Persons | None:
+    """Return facts about the persons of all tables."""
+    person = reading.records.person
+    return None if person is None else persons_of((), person, reading.records, reading.rows)
 
 
 def _is_in(table: str) -> Predicate:

@@ -12,9 +12,10 @@ from noisycount.display.numbers import number_of
 from noisycount.display.texts import toml_key, toml_value
 from noisycount.engines.check import EXAMPLES
 from noisycount.engines.finding import Finding, Proposal, Severity, quoted_cells, sorted_by_severity
-from noisycount.engines.formats import FileFormat
+from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.engines.table_checks import LinkCheck
 from noisycount.ledger.price import unit_noun
+from noisycount.query.schema import Kind
 from noisycount.release.records import UTF
 from noisycount.tasks.check import GroupInspection, Inspection
 
@@ -219,6 +220,22 @@ def _find_absent_persons(inspection: GroupInspection) -> Iterator[Finding]:
             yield Finding(Severity.LOOK, "a table of other persons", text, name)
 
 
+def _find_ids_of_one_person(inspection: GroupInspection) -> Iterator[Finding]:
+    """Yield a finding if a person may have one id in one table, and another in another table."""
+    persons = [table.check.persons for table in inspection.tables.values()]
+    of_one_table = [ids.texts for each in persons if each is not None for ids in each.spellings]
+    for ids in () if inspection.numbers is None else inspection.numbers.spellings:
+        if ids.texts > max(of_one_table, default=0):
+            form = ColumnFormat.from_parts({"kind": Kind.TEXT.value, **ids.parts}).line(inspection.unit or "")
+            text = (
+                f"{'About ' if ids.is_estimate else ''}{number_of('person', ids.texts)} may have several ids in "
+                f"different tables; one with {ids.largest} ids changes a count by up to {ids.largest}, at the price of "
+                f"1. If they are one person's, write them alike, or state {form} under kinds of each file"
+                f"{ids.examples_text}"
+            )
+            yield Finding(Severity.LOOK, "ids that may be one person's", text, rows=ids.texts)
+
+
 def _find_repeated_persons(inspection: GroupInspection) -> Iterator[Finding]:
     """Yield a finding for each table whose numbers of rows a person differ from what the owner states."""
     for facts in inspection.group.facts:
@@ -283,6 +300,7 @@ def _find_unowned_rows(link: LinkCheck) -> Iterator[Finding]:
 _JOINT_FINDERS: tuple[Callable[[GroupInspection], Iterator[Finding]], ...] = (
     _find_refusal,
     _find_absent_persons,
+    _find_ids_of_one_person,
     _find_repeated_persons,
     _find_broken_links,
     _find_other_size,

@@ -112,6 +112,26 @@ def test_tables_of_other_persons_and_of_one_row_are_named(tmp_path: Path) -> Non
     }
 
 
+@pytest.mark.parametrize(
+    ("other", "stated"),
+    [("P{:03}", "fold_case = true"), ("p{}", "drop_zeros = true"), ("p{:03} ", "trim = true"), ("p-{:03}", "drop_marks = true")],
+)
+def test_ids_of_one_person_in_two_tables_are_found(tmp_path: Path, other: str, stated: str) -> None:
+    """Ids may be spelled alike within each table, and otherwise in another; those of one table are not told twice."""
+    ids = [f"p{number:03}" for number in range(20)]
+    (tmp_path / "one.csv").write_text("id,a\n" + "".join(f"{id_},1\n" for id_ in ids))
+    mixed = [*ids[:16], *(other.format(number) for number in range(16, 20))]
+    (tmp_path / "two.csv").write_text("id,b\n" + "".join(f"{id_},2\n" for id_ in mixed))
+    path = tmp_path / "noisycount.toml"
+    tables = 'one = { source = "one.csv" }\ntwo = { source = "two.csv" }\n'
+    path.write_text(f'[datasets.clinic]\nunit = "id"\n[datasets.clinic.tables]\n{tables}')
+    found = [each for each in joint_findings(examined(path)) if each.title == "ids that may be one person's"]
+    assert [each.rows for each in found] == [4]
+    assert all(stated in each.text for each in found)
+    (tmp_path / "one.csv").write_text("id,a\n" + "".join(f"{id_},1\n" for id_ in [*ids, *mixed]))
+    assert not [each for each in joint_findings(examined(path)) if each.title == "ids that may be one person's"]
+
+
 def test_check_describes_tables_in_the_ledger(tmp_path: Path) -> None:
     """If all fits, the description is written; a table that changes its columns blocks until it is renewed."""
     path = write_hospital(random_hospital(2), tmp_path)
