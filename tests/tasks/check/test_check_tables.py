@@ -114,7 +114,12 @@ def test_tables_of_other_persons_and_of_one_row_are_named(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("other", "stated"),
-    [("P{:03}", "fold_case = true"), ("p{}", "drop_zeros = true"), ("p{:03} ", "trim = true"), ("p-{:03}", "drop_marks = true")],
+    [
+        ("P{:03}", "fold_case = true"),
+        ("p{}", "drop_zeros = true"),
+        ("p{:03} ", "trim = true"),
+        ("p-{:03}", "drop_marks = true"),
+    ],
 )
 def test_ids_of_one_person_in_two_tables_are_found(tmp_path: Path, other: str, stated: str) -> None:
     """Ids may be spelled alike within each table, and otherwise in another; those of one table are not told twice."""
