@@ -45,6 +45,14 @@ def test_a_key_opens_what_it_was_issued_for(ring: Keyring) -> None:
     assert key.text != other.text
 
 
+def test_a_system_without_locks_issues_no_key(ring: Keyring, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The refusal names a system that has them."""
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    with pytest.raises(ConfigError, match=r"^this system has no file locks of POSIX: issue keys on Linux"):
+        ring.issue("ana", Role.ANALYST, ["survey"])
+    assert ring.issued() == ()
+
+
 @pytest.mark.parametrize("datasets", [(), None, ("survey",)])
 def test_an_officer_reads_all_and_asks_nothing(ring: Keyring, datasets: tuple[str, ...] | None) -> None:
     """The role decides, whatever data sets the key has; also after it is read again."""

@@ -342,8 +342,10 @@ def _keyed_hash_of_all(keys: Sequence[object], secret: bytes) -> str:
 @contextmanager
 def _lock_file(path: Path) -> Iterator[None]:
     """Hold a lock of a file against other threads and processes."""
-    import fcntl  # noqa: PLC0415  (only on POSIX, and not needed to read keys)
-
+    try:
+        import fcntl  # noqa: PLC0415  (only on POSIX, and not needed to read keys)
+    except ImportError:
+        raise ConfigError("this system has no file locks of POSIX: issue keys on Linux, on Windows in WSL") from None
     lock = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
