@@ -32,7 +32,6 @@ myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # the tests execute the notebooks, and compare what is stored in them
 
-autodoc_default_options = {"members": True, "inherited-members": True}
 autodoc_member_order = "bysource"
 autodoc_type_aliases = {name: name for name in ("ArrayLike", "Reals", "Values")}  # of overloads
 autodoc_typehints = "description"
