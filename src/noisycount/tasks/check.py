@@ -63,7 +63,7 @@ class Inspection:
     @property
     def block(self) -> str | None:
         """Name of the block of one of several tables; None for another data set."""
-        return None if self.group is None else f"{toml_key(self.group)}.tables.{self.dataset.name}"
+        return None if self.group is None else f"{toml_key(self.group)}.tables.{toml_key(self.dataset.name)}"
 
     @property
     def source(self) -> str:

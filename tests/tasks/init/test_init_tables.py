@@ -58,6 +58,17 @@ def test_a_folder_of_several_tables_becomes_one_data_set(here: Path, run: Run) -
     assert "Ready" in run("check", "clinic").output
 
 
+def test_names_of_tables_need_no_ascii(here: Path, run: Run) -> None:
+    """A name with other letters stands in quotes, as TOML wants it, and without them in questions."""
+    (here / "klinik").mkdir()
+    for name in ("Ärzte", "Besuche 2024", "and"):
+        (here / "klinik" / f"{name}.csv").write_text("patient,day\np1,2024-01-01\np2,2024-01-02\n", encoding="utf-8")
+    assert run("init", "klinik", "--unit", "patient").status == 0
+    assert [*configuration(here)["klinik"]["tables"]] == ["Besuche_2024", "table_and", "Ärzte"]
+    question = ("--where", "any(Ärzte) and any(Besuche_2024.day = '2024-01-02')")
+    assert run("count", "klinik", "--epsilon", "1", *question).status == 0
+
+
 def test_other_names_of_persons_are_proposed(here: Path, run: Run) -> None:
     """A name in other letters is taken, a similar name is a comment, and a table without a link waits for its owner."""
     folder = here / "clinic"
