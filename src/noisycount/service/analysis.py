@@ -52,7 +52,7 @@ _REFINE_EXAMPLE: dict[str, JsonValue] = {"answers": [107], "size": 5912, "rate":
 
 
 class RefineRequest(BaseModel):
-    """Noisy answers about one count, and an assumption about it, as in the command `refine`."""
+    """A request to estimate one count from noisy answers and a public rate, as with the command `refine`."""
 
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"example": _REFINE_EXAMPLE})
 
@@ -102,7 +102,7 @@ _RISK_EXAMPLE: dict[str, JsonValue] = {"size": 1000, "rate": "10%", "price": "0.
 
 
 class RiskRequest(BaseModel):
-    """A count, its noise, and the background knowledge of an adversary, as in the command `risk`."""
+    """A request for bounds of what an answer reveals to an adversary, as with the command `risk`."""
 
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"example": _RISK_EXAMPLE})
 

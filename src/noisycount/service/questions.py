@@ -53,7 +53,7 @@ _Key = Annotated[str, Field(max_length=1000)] | int | bool | None
 
 
 class Question(BaseModel):
-    """A count, several questions or a table, and its price. Members are named as the options of `count`."""
+    """A question about one count, several counts or a table, with its price. Members are named as options of `count`."""
 
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": _EXAMPLES})
 
@@ -232,7 +232,7 @@ def dataset(
     user: LimitedUser,
     state: State,
     epsilon: Annotated[
-        str, Parameter(max_length=100, description="ε of the answers that `affordable` counts.")
+        str, Parameter(max_length=100, description="Price in ε of one answer, for the number `affordable`.")
     ] = "0.1",
 ) -> dict[str, Any]:
     """Return the columns of a data set and your remaining budget."""
