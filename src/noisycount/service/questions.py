@@ -53,7 +53,7 @@ _Key = Annotated[str, Field(max_length=1000)] | int | bool | None
 
 
 class Question(BaseModel):
-    """A question about one count, several counts or a table, with its price. Members are named as options of `count`."""
+    """A question about one count, several counts or a table, with its price. Its members are options of `count`."""
 
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": _EXAMPLES})
 
