@@ -200,15 +200,12 @@ class ListRisks:
         """Return the risks of the answers at an ε, by default the largest price of an answer."""
         chosen_epsilon = answers.largest_epsilon if epsilon is None else epsilon
         epsilon_above = float_above(chosen_epsilon)
-        if answers.tables:
-            reason = "no figure of its own, as tables are among the answers"
-            _require_no_known_records(background, reason)
-            return cls(answers, chosen_epsilon, answers.paid.delta(chosen_epsilon), None, reason)
-        atoms = _read_atoms(answers, background)
+        atoms = None if answers.tables else _read_atoms(answers, background)
         if atoms is None:
             reason = _missing_figure_reason(answers)
-            _require_no_known_records(background, reason)
-            return cls(answers, chosen_epsilon, _worst_delta_of_counts(answers, chosen_epsilon), None, reason)
+            if background.known_records is not None:
+                raise NoisyCountError(f"leave --known {background.known_records} out: {reason}")
+            return cls(answers, chosen_epsilon, _worst_delta(answers, chosen_epsilon), None, reason)
         risk = _risk_of_counts(answers, atoms, background)
         partly = None
         if background.known_records is not None:
@@ -230,14 +227,10 @@ def _risk_of_counts(answers: AnswersSoFar, atoms: Atoms, background: BackgroundK
     return list_risk(answers.mechanisms, atoms, sets, least=background.large_group_size)
 
 
-def _require_no_known_records(background: BackgroundKnowledge, why: str) -> None:
-    """Raise NoisyCountError if `--known` is given although no risk against an outsider can be computed."""
-    if background.known_records is not None:
-        raise NoisyCountError(f"leave --known {background.known_records} out: {why}")
-
-
-def _worst_delta_of_counts(answers: AnswersSoFar, epsilon: Fraction) -> float:
-    """Return δ of the counts in the worst case, for any questions."""
+def _worst_delta(answers: AnswersSoFar, epsilon: Fraction) -> float:
+    """Return δ of the answers in the worst case, for any questions."""
+    if answers.tables:
+        return answers.paid.delta(epsilon)
     alike = Atoms(1, [0.5, 0.5])
     counts = list_risk(answers.mechanisms, alike, [{0}] * len(answers.places))
     return min(answers.paid.delta(epsilon), counts.worst(float_above(epsilon)))
@@ -245,6 +238,8 @@ def _worst_delta_of_counts(answers: AnswersSoFar, epsilon: Fraction) -> float:
 
 def _missing_figure_reason(answers: AnswersSoFar) -> str:
     """Return the reason why there is no δ against an outsider."""
+    if answers.tables:
+        return "no figure of its own, as tables are among the answers"
     if len(answers.questions) > 1:
         number = len(answers.questions)
         return f"{number} questions may overlap in any way unless --atoms FILE states how"

@@ -56,44 +56,27 @@ def _row_groups(
 ) -> Iterator[tuple[Population, NDArray[np.bool_]]]:
     """Yield each distinct population of the rows, with a mask of the rows that have it, shape (rows,).
 
-    `has_answer` masks the rows with an answer; rows without one are in no group.
+    `has_answer` masks the rows with an answer; rows without one are in no group. Raise SourceError if a row with an
+    answer has no number of records, or no rate, in their columns.
     """
     if laws.population is not None:
         yield laws.population, has_answer
         return
-    sizes = _records_per_row(table, query.size_column, query.size, has_answer)
-    rates = _rates_of_rows(table, query.rate_column, has_answer)
+    sizes = np.full(has_answer.shape, float(query.size or 0))
+    if query.size_column is not None:
+        sizes = table.numbers(query.size_column)
+        fine = (sizes >= 1) & (sizes == np.floor(sizes)) & (sizes <= LARGEST_WHOLE)
+        check_rows(table, query.size_column, fine | ~has_answer, "a whole number of records from 1 to 2**53")
+    rates = np.full(has_answer.shape, _NO_COLUMN)
+    if query.rate_column is not None:
+        rates = table.numbers(query.rate_column, has_shares=True)
+        check_rows(table, query.rate_column, (rates >= 0) & (rates <= 1) | ~has_answer, RATES)
     for size, rate in np.unique(np.stack([sizes[has_answer], rates[has_answer]]), axis=1).T.tolist():
         common_rate = query.rate if rate == _NO_COLUMN else Rate(rate)
         assumed = Assumed.from_size(int(size))
         if common_rate is not None:
             assumed = Assumed.from_rate(int(size), common_rate)
         yield assumed.population, has_answer & (sizes == size) & (rates == rate)
-
-
-def _records_per_row(table: PublicTable, column: str | None, size: int | None, has_answer: NDArray[np.bool_]) -> Reals:
-    """Return the number of records behind each row, shape (rows,): `size`, or the values of a column.
-
-    Raise SourceError if a row with an answer has no whole number from 1 to 2**53 in the column.
-    """
-    if column is None:
-        return np.full(has_answer.shape, float(size or 0))
-    sizes = table.numbers(column)
-    fine = (sizes >= 1) & (sizes == np.floor(sizes)) & (sizes <= LARGEST_WHOLE)
-    check_rows(table, column, fine | ~has_answer, "a whole number of records from 1 to 2**53")
-    return sizes
-
-
-def _rates_of_rows(table: PublicTable, column: str | None, has_answer: NDArray[np.bool_]) -> Reals:
-    """Return the rate of each row, shape (rows,); -1 if there is no column of rates.
-
-    Raise SourceError if a row with an answer has no rate from 0 to 1 in the column.
-    """
-    if column is None:
-        return np.full(has_answer.shape, _NO_COLUMN)
-    rates = table.numbers(column, has_shares=True)
-    check_rows(table, column, (rates >= 0) & (rates <= 1) | ~has_answer, RATES)
-    return rates
 
 
 _WHOLE = ("median", "low", "high")
