@@ -2,15 +2,14 @@ import math
 from fractions import Fraction
 from itertools import product
 from types import SimpleNamespace
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
 
 import noisycount as nc
 from noisycount.charts.chart import build_picture
-from noisycount.charts.picture import BarMarks, CurveMark, DotMarks, PictureMark, TextMark
-from noisycount.charts.picture_svg import draw_mark
+from noisycount.charts.picture import BarMarks, CurveMark, DotMarks, TextMark
 from noisycount.charts.refinement import RefinementCurves
 from noisycount.ledger.budget import Loss
 from noisycount.release.results import Release
@@ -207,8 +206,3 @@ def test_the_kinds_of_bars_are_in_a_legend() -> None:
     assert [bar["data"]["values"][0]["kind"] for bar in bars] == ["f", "m"]
     assert bars[0]["encoding"]["color"]["legend"]["title"] == "sex"
     assert bars[0]["encoding"]["color"]["scale"]["domain"] == ["f", "m"]
-
-
-def test_every_kind_of_mark_is_drawn() -> None:
-    """No mark is left out of an SVG."""
-    assert set(get_args(PictureMark)) <= set(draw_mark.registry)

@@ -1,17 +1,17 @@
 """SVG files of pictures. Colours and widths are attributes, which programs without style sheets understand.
 
-Begin with `save_picture` and `picture_svg`. `_draw_frame` draws a frame, and `draw_mark`
-calls the function for each kind of mark.
+Begin with `save_picture` and `picture_svg`. `_draw_frame` draws a frame, and `_draw_mark` each of its marks.
 """
 
 import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial, singledispatch
+from functools import partial
 from html import escape
 from itertools import pairwise
 from pathlib import Path
+from typing import assert_never
 
 from noisycount.charts.picture import (
     BandMark,
@@ -170,7 +170,7 @@ def _draw_frame(frame: Frame, left: float, top: float) -> tuple[list[str], float
         top += 20
     top += max(8.0, *(8 - mark.place[1] for mark in frame.marks if isinstance(mark, TextMark)), 0.0)
     height = frame.size[1]
-    inside = [*_draw_axes(frame), *(part for mark in frame.marks for part in draw_mark(mark, frame))]
+    inside = [*_draw_axes(frame), *(part for mark in frame.marks for part in _draw_mark(mark, frame))]
     parts.append(f'<g transform="translate({pixels(left)} {pixels(top)})">{"".join(inside)}</g>')
     numbers = _X_NUMBERS + _TEXT_LINE * (_tick_lines(frame) - 1)
     below = numbers + (_X_TITLE if frame.x.axis.label else 0) if frame.x.has_numbers else 0
@@ -256,14 +256,43 @@ def labels_that_fit(labels: Sequence[tuple[float, str]], width: float) -> list[t
     return []
 
 
-@singledispatch
-def draw_mark(mark: PictureMark, frame: Frame) -> Iterator[str]:  # noqa: ARG001 - used by each kind
+def _draw_mark(mark: PictureMark, frame: Frame) -> Iterator[str]:
     """Yield the SVG elements of a mark."""
-    raise TypeError(f"mark must be one of the marks of a picture, got {mark!r}")
+    width, height = frame.size
+    match mark:
+        case CurveMark():
+            yield from _draw_curve(mark, frame)
+        case DotMarks():
+            yield from (_circle_element(frame.place(*point), mark.diameter / 2, mark.colour) for point in mark.points)
+        case BandMark():
+            left, right = (frame.x.share(value) * width for value in (mark.low, mark.high))
+            yield _rectangle_element((left, 0), (right - left, height), mark.colour, 0.15)
+        case RibbonMark():
+            below = [frame.place(x, low) for x, low, _ in mark.rows]
+            above = [frame.place(x, high) for x, _, high in mark.rows]
+            yield f'<path d="{_path_element([*below, *reversed(above)])}Z" fill="{mark.colour}" fill-opacity=".2"/>'
+        case RuleMark():
+            place = frame.x.share(mark.x) * width
+            yield (
+                _line_element((place, 0), (place, height), mark.style) if frame.x.low <= mark.x <= frame.x.high else ""
+            )
+        case BarMarks():
+            yield from _draw_bars(mark, frame)
+        case SpanMarks():
+            spans = ((frame.place(low, middle), frame.place(high, middle)) for low, high, middle in mark.rows)
+            yield from (_line_element(*ends, mark.style) for ends in spans)
+        case SegmentMark():
+            yield _line_element(mark.start, mark.end, mark.style)
+        case TextMark():
+            draw = partial(_text_element, colour=mark.colour, size=mark.size, anchor=mark.anchor, is_bold=mark.is_bold)
+            x, y = mark.place
+            yield from (draw(line, (x, y + row * _TEXT_LINE)) for row, line in enumerate(mark.text.split("\n")))
+        case _:
+            assert_never(mark)
 
 
-@draw_mark.register
-def _(mark: CurveMark, frame: Frame) -> Iterator[str]:
+def _draw_curve(mark: CurveMark, frame: Frame) -> Iterator[str]:
+    """Yield the line of a curve, and the area below it if it is filled."""
     points = [frame.place(*point) for point in mark.points]
     if mark.is_area:
         points = _step_corners(points)
@@ -275,57 +304,13 @@ def _(mark: CurveMark, frame: Frame) -> Iterator[str]:
     yield f'<path d="{_path_element(points)}" fill="none" stroke-linejoin="round"{_stroke_attributes(mark.style)}/>'
 
 
-@draw_mark.register
-def _(mark: DotMarks, frame: Frame) -> Iterator[str]:
-    for x, y in (frame.place(*point) for point in mark.points):
-        yield _circle_element((x, y), mark.diameter / 2, mark.colour)
-
-
-@draw_mark.register
-def _(mark: BandMark, frame: Frame) -> Iterator[str]:
-    left, right = (frame.x.share(value) * frame.size[0] for value in (mark.low, mark.high))
-    yield _rectangle_element((left, 0), (right - left, frame.size[1]), mark.colour, 0.15)
-
-
-@draw_mark.register
-def _(mark: RibbonMark, frame: Frame) -> Iterator[str]:
-    below = [frame.place(x, low) for x, low, _ in mark.rows]
-    above = [frame.place(x, high) for x, _, high in mark.rows]
-    yield f'<path d="{_path_element([*below, *reversed(above)])}Z" fill="{mark.colour}" fill-opacity=".2"/>'
-
-
-@draw_mark.register
-def _(mark: RuleMark, frame: Frame) -> Iterator[str]:
-    place = frame.x.share(mark.x) * frame.size[0]
-    if frame.x.low <= mark.x <= frame.x.high:
-        yield _line_element((place, 0), (place, frame.size[1]), mark.style)
-
-
-@draw_mark.register
-def _(mark: BarMarks, frame: Frame) -> Iterator[str]:
+def _draw_bars(mark: BarMarks, frame: Frame) -> Iterator[str]:
+    """Yield the bars from 0 to their values."""
     zero = frame.x.share(0) * frame.size[0]
     for value, middle in mark.rows:
         left, right = sorted((zero, frame.x.share(value) * frame.size[0]))
         corner = left, middle - mark.thickness / 2
         yield _rectangle_element(corner, (right - left, mark.thickness), mark.colour, BAR_OPACITY)
-
-
-@draw_mark.register
-def _(mark: SpanMarks, frame: Frame) -> Iterator[str]:
-    for low, high, middle in mark.rows:
-        yield _line_element(frame.place(low, middle), frame.place(high, middle), mark.style)
-
-
-@draw_mark.register
-def _(mark: SegmentMark, frame: Frame) -> Iterator[str]:  # noqa: ARG001 - in pixels already
-    yield _line_element(mark.start, mark.end, mark.style)
-
-
-@draw_mark.register
-def _(mark: TextMark, frame: Frame) -> Iterator[str]:  # noqa: ARG001 - in pixels already
-    draw = partial(_text_element, colour=mark.colour, size=mark.size, anchor=mark.anchor, is_bold=mark.is_bold)
-    x, y = mark.place
-    yield from (draw(line, (x, y + row * _TEXT_LINE)) for row, line in enumerate(mark.text.split("\n")))
 
 
 def _step_corners(points: Sequence[Point]) -> list[Point]:
@@ -353,7 +338,7 @@ _LOWERED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "−0123456789")
 
 
 def _raise_power(power: re.Match[str]) -> str:
-    """Return superscript digits as small digits, since many fonts lack some superscripts, and the text after them."""
+    """Return superscript digits as small pixels, since many fonts lack some superscripts, and the text after them."""
     digits_above = f'<tspan dy="-4" font-size="9">{power[1].translate(_LOWERED)}</tspan>'
     return f'{digits_above}<tspan dy="4">{power[2]}</tspan>' if power[2] else digits_above
 
