@@ -82,11 +82,3 @@ def test_the_picture_is_written(tmp_path: Path) -> None:
     width, height = struct.unpack(">II", file.read_bytes()[16:24])
     assert width > 1000
     assert height > 1000
-
-
-def test_what_cannot_be_drawn_is_refused() -> None:
-    """No dots, an interval upside down."""
-    with pytest.raises(ValueError, match=r"^places must hold at least one dot, got \[\]"):
-        replace(DOTS, places=[])
-    with pytest.raises(ValueError, match=r"^low must not exceed high, got 121 and 120"):
-        replace(DOTS, low=121)

@@ -125,28 +125,8 @@ def test_svg_and_png_are_written(tmp_path: Path) -> None:
     assert all(abs(pixels - 2 * float(root.attrib[side])) <= 1 for pixels, side in sizes)
 
 
-def test_curves_of_different_lengths_are_refused() -> None:
-    """Each curve has one value for each count."""
-    with pytest.raises(ValueError, match=r"equally long, got \[2, 1, 2, 2\]"):
-        RefinementCurves([0, 1], [1.0], [0.5, 0.5], [0.5, 0.5], 1, 1, 0, 1)
-
-
-@pytest.mark.parametrize("length", [0, 5001])
-def test_runs_that_cannot_be_drawn_are_refused(length: int) -> None:
-    """No count, or more than the chart can hold, is refused before anything is drawn."""
-    values = [0.0] * length
-    with pytest.raises(ValueError, match=f"1 to 5000 numbers, got {length}"):
-        RefinementCurves(range(length), values, values, values, 1, 1, 0, 1)
-
-
 @pytest.mark.thorough
 def test_longest_run_is_drawn() -> None:
     """5,000 counts still fit into one picture."""
     (area,) = marks_of(drawn(realistic(97, range(5000)))[0], CurveMark)
     assert len(area.points) == 5000
-
-
-def test_interval_upside_down_is_refused() -> None:
-    """The interval's ends come in order."""
-    with pytest.raises(ValueError, match="low must not exceed high, got 112 and 111"):
-        realistic(97, range(50, 151), low=112)

@@ -115,13 +115,11 @@ def test_words_stand_for_keys_without_text() -> None:
 
 
 def test_what_nobody_could_read_is_refused() -> None:
-    """More rows than fit, none at all, or more kinds than colours."""
+    """More rows than fit, or none at all."""
     with pytest.raises(ValueError, match="result has 201 rows, and a chart shows 1 to 200"):
         TableBars.from_table(told([Row((number,), 1) for number in range(MOST_ROWS + 1)], ("town",)))
     with pytest.raises(ValueError, match="result has 0 rows"):
         replace(BARS, bars=[])
-    with pytest.raises(ValueError, match="5 kinds of bars"):
-        replace(BARS, bars=[TableBar("a", 1, 1, kind) for kind in "abcde"], kinds="plan")
 
 
 SUMS = SimpleNamespace(cumulative=np.array([40.5, 30.25, 100.0]), cumulative_errors=np.array([3.0, 4.0, 5.5]))

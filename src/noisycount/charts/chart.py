@@ -3,7 +3,6 @@
 `build_picture` chooses the picture of each kind of result, and `vega` describes it for Altair.
 """
 
-from functools import singledispatch
 from typing import TYPE_CHECKING
 
 from noisycount.analysis.posterior.observed import is_published
@@ -24,13 +23,21 @@ from noisycount.errors import NoisyCountError, install_hint
 _QUOTED_LENGTH = 100  # longest quotation of an invalid result in an error message
 
 
-@singledispatch
 def build_picture(result: object) -> Picture:
     """Return the picture of a result: a posterior, a privacy curve, a figure, an answer or a table of answers.
 
     Raises:
         ValueError: The result is of another type.
     """
+    match result:
+        case Posterior():
+            return _posterior_picture(result)
+        case TablePosterior():
+            return refined_picture(posterior_dots(result))
+        case PrivacyCurve():
+            return _curve_picture(result)
+        case Plot():
+            return plot_picture(result)
     if is_published(result):
         where = getattr(result, "where", "an answer with noise")
         unit = "records" if getattr(result, "unit", None) is None else "persons"
@@ -43,8 +50,7 @@ def build_picture(result: object) -> Picture:
     )
 
 
-@build_picture.register
-def _(posterior: Posterior) -> Picture:
+def _posterior_picture(posterior: Posterior) -> Picture:
     """Return the picture of a posterior: the prior, the likelihood of the answers, and the posterior."""
     several = len(posterior.observed)
     averaged = f"; the answer is the average of {several}" if several > 1 else ""
@@ -52,25 +58,12 @@ def _(posterior: Posterior) -> Picture:
     return refinement_picture(RefinementCurves.from_posterior(posterior), "What is the true count?", subtitle)
 
 
-@build_picture.register
-def _(posterior: TablePosterior) -> Picture:
-    """Return the picture of a refined table: the answers of its cells and sums, and the estimates."""
-    return refined_picture(posterior_dots(posterior))
-
-
-@build_picture.register
-def _(curve: PrivacyCurve) -> Picture:
+def _curve_picture(curve: PrivacyCurve) -> Picture:
     """Return the picture of a privacy curve, δ against ε."""
     view = PrivacyView.from_curves([NamedCurve("δ(ε)", curve)])
     against = "all other records" if curve.population is None else f"{curve.population!r}"
     subtitle = f"{curve.mechanism!r}, against an adversary who knows {against}"
     return privacy_picture(view.lines, view.axes, "What can one record change?", subtitle)
-
-
-@build_picture.register
-def _(plot: Plot) -> Picture:
-    """Return the picture of a figure of a paper."""
-    return plot_picture(plot)
 
 
 if TYPE_CHECKING:

@@ -41,13 +41,6 @@ class PossibleAnswers:
     title: str  # title of the axis
     is_offset: bool = False  # True if numbers have a sign, as errors do
 
-    def __post_init__(self) -> None:
-        """Raise ValueError if there is no dot, or if low > high."""
-        if not self.places:
-            raise ValueError(f"places must hold at least one dot, got {self.places!r}")
-        if self.low > self.high:
-            raise ValueError(f"low must not exceed high, got {self.low} and {self.high}: swap them")
-
 
 def plan_picture(
     answers: PossibleAnswers, lines: Sequence[Line], goal: tuple[float, float], title: str, subtitle: str

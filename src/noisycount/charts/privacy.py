@@ -42,14 +42,6 @@ class PrivacyLine:
     deltas: Sequence[float]  # δ of each point, positive, not increasing
     mark: float | None = None  # δ at the requested ε; None if it is not drawn
 
-    def __post_init__(self) -> None:
-        """Raise ValueError if the lengths differ or a δ is not positive."""
-        if not len(self.epsilons) == len(self.deltas) > 0:
-            lengths = len(self.epsilons), len(self.deltas)
-            raise ValueError(f"epsilons and deltas must be equally many, got {lengths}: give a δ for each ε")
-        if not min(self.deltas) > 0:
-            raise ValueError(f"deltas must be positive, got {min(self.deltas)!r}: leave it out")
-
     def point_at(self, delta: float) -> tuple[float, float]:
         """Return the point (ε, δ) at which the line falls to δ.
 

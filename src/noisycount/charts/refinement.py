@@ -20,14 +20,12 @@ from noisycount.frozen import frozen
 from noisycount.model.exact import Below
 from noisycount.model.noises.additive import SymmetricNoise
 
-MOST_COUNTS = 5000  # limit of Altair for data inside a chart
-
 
 @frozen
 class RefinementCurves:
     """The distribution of a count before and after its noisy answer."""
 
-    counts: Sequence[int]  # the counts to show, increasing, at most 5,000; in records
+    counts: Sequence[int]  # the counts to show, increasing, in records
     prior: Sequence[float]  # the probability of each count before the answer
     noisy: Sequence[float]  # the likelihood of the answer at each count, normalised over the counts
     posterior: Sequence[float]  # the probability of each count given the answer
@@ -36,19 +34,6 @@ class RefinementCurves:
     low: int  # the smallest count of the interval
     high: int  # the largest count of the interval
     level: float = 0.95  # the probability of the interval
-
-    def __post_init__(self) -> None:
-        """Raise ValueError if the curves differ in length, are empty or too long, or if low > high."""
-        lengths = [len(self.counts), len(self.prior), len(self.noisy), len(self.posterior)]
-        if len(set(lengths)) > 1:
-            raise ValueError(f"curves must be equally long, got {lengths}: give one value a count")
-        if not 1 <= lengths[0] <= MOST_COUNTS:
-            raise ValueError(
-                f"counts must be 1 to {MOST_COUNTS} numbers, got {lengths[0]}: "
-                "show the run that holds nearly all the probability"
-            )
-        if self.low > self.high:
-            raise ValueError(f"low must not exceed high, got {self.low} and {self.high}: swap them")
 
     @classmethod
     def from_posterior(cls, posterior: Posterior, level: float = 0.95, answer: float | None = None) -> Self:

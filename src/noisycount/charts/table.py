@@ -113,16 +113,11 @@ class TableBars:
     sums: Sequence[TableBar] = ()  # in a cumulative table, the sum of all rows up to each row
 
     def __post_init__(self) -> None:
-        """Raise ValueError if there is no bar, or if there are too many bars or kinds."""
+        """Raise ValueError if there is no bar, or if there are too many."""
         if not 1 <= len(self.bars) <= MOST_ROWS:
             raise ValueError(
                 f"result has {len(self.bars):,} rows, and a chart shows 1 to {MOST_ROWS}: draw "
                 "a part of them, or write them to a file"
-            )
-        if len(self.names) > MOST_KINDS:
-            raise ValueError(
-                f"result has {len(self.names)} kinds of bars, and a chart distinguishes "
-                f"{MOST_KINDS}: put the kind into the label"
             )
 
     @property
