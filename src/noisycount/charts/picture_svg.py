@@ -273,9 +273,8 @@ def _draw_mark(mark: PictureMark, frame: Frame) -> Iterator[str]:
             yield f'<path d="{_path_element([*below, *reversed(above)])}Z" fill="{mark.colour}" fill-opacity=".2"/>'
         case RuleMark():
             place = frame.x.share(mark.x) * width
-            yield (
-                _line_element((place, 0), (place, height), mark.style) if frame.x.low <= mark.x <= frame.x.high else ""
-            )
+            is_inside = frame.x.low <= mark.x <= frame.x.high
+            yield _line_element((place, 0), (place, height), mark.style) if is_inside else ""
         case BarMarks():
             yield from _draw_bars(mark, frame)
         case SpanMarks():
@@ -338,7 +337,7 @@ _LOWERED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "−0123456789")
 
 
 def _raise_power(power: re.Match[str]) -> str:
-    """Return superscript digits as small pixels, since many fonts lack some superscripts, and the text after them."""
+    """Return superscript digits as small digits, since many fonts lack some superscripts, and the text after them."""
     digits_above = f'<tspan dy="-4" font-size="9">{power[1].translate(_LOWERED)}</tspan>'
     return f'{digits_above}<tspan dy="4">{power[2]}</tspan>' if power[2] else digits_above
 
