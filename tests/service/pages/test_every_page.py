@@ -1,12 +1,13 @@
 from collections.abc import Iterable, Iterator
 
+import httpx
 import pytest
 from playwright.sync_api import Browser
 from starlette.routing import Route
 
 from noisycount.service.app import lazy_routers
 from noisycount.service.pages.layout import router as layout
-from tests.helpers.browser import NARROW, WIDE, window
+from tests.helpers.browser import HEIGHT, NARROW, WIDE, window
 from tests.helpers.running_service import Service
 
 GIVEN = {
@@ -86,3 +87,42 @@ def test_every_page_is_there_without_scripts(chromium: Browser, service: Service
             assert opened.page.locator("h1").count() == 1, path
             ways = opened.page.get_by_role("navigation", name="Pages").get_by_role("link")
             assert ways.all_inner_texts() == ["Ask", "Explore", "Ledger", "Report"], path
+
+
+# A control that stands alone, which a finger must hit; links within a sentence, a list or a table need no such height.
+SMALL = """() => [...document.querySelectorAll("a, button, input, select, summary, textarea")]
+  .filter(e => e.offsetParent && !e.closest("p, dd, li, caption, th, td, label"))
+  .filter(e => e.getBoundingClientRect().width > 1 && e.getBoundingClientRect().height < 24)
+  .map(e => e.textContent || e.name)"""
+# The words of cells that a line break cuts in two.
+CUT = r"""select => [...document.querySelectorAll(select)].flatMap(cell => {
+  const node = cell.firstChild, range = document.createRange();
+  return [...node.textContent.matchAll(/\S+/g)].filter(word => {
+    range.setStart(node, word.index);
+    range.setEnd(node, word.index + word[0].length);
+    return range.getClientRects().length > 1;
+  }).map(word => word[0]);
+})"""
+HEALTH = ["excellent", "good", "fair", "poor"]
+BY_TWO = {"by": ["health", "female"], "keys": {"health": HEALTH, "female": [True, False]}, "groups_per_unit": 1}
+
+
+@pytest.mark.thorough
+def test_a_finger_hits_every_control_and_no_day_or_key_is_cut(chromium: Browser, service: Service) -> None:
+    """Each control is 24 pixels high; a day in a table, and the keys of two columns on a phone, are on one line."""
+    headers = {"Authorization": f"Bearer {service.keys['ana']}", "Idempotency-Key": "wide"}
+    asked = {**BY_TWO, "epsilon": "0.1"}
+    reply = httpx.post(f"{service.url}/v1/datasets/survey/releases", json=asked, headers=headers, timeout=60)
+    assert reply.status_code == 201
+    with window(chromium, service.url, NARROW) as opened:
+        opened.log_in(service.keys["olga"])
+        for width in (NARROW, WIDE):
+            opened.page.set_viewport_size({"width": width, "height": HEIGHT})
+            for path in [*paths()[:-1], "/releases/ana:wide"]:
+                opened.go(path)
+                assert opened.page.evaluate(SMALL) == [], path
+                assert opened.page.evaluate(CUT, ".bars tbody th, .bars td:not(:last-child)") == [], path
+                assert opened.page.evaluate(CUT, '.stack td[data-label^="when"]') == [], path
+                assert opened.overflow() <= 0
+            assert opened.page.evaluate(CUT, ".bars tbody th") == []
+            assert opened.page.locator(".bars tbody th").first.inner_text() == "excellent"

@@ -1,4 +1,6 @@
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -56,6 +58,24 @@ def test_no_word_of_a_header_is_broken(printed: Page) -> None:
     })"""
     words = [["th", word] for word in ("when", "who", "asked", "question", "answer", "noise", "price")]
     assert printed.evaluate(heights, [*words, [".releases td", "discrete"], [".releases td", "Laplace"]]) == [1] * 9
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(
+    shutil.which("pdftotext") is None, reason="no pdftotext here: on Debian apt-get install poppler-utils"
+)
+def test_a_table_of_the_annex_is_on_the_page_of_its_heading(printed: Page, tmp_path: Path) -> None:
+    """Wherever a page ends: a heading is not broken either, and its last row is on the same page."""
+    file = tmp_path / "report.pdf"
+    for height in range(0, 700, 140):
+        printed.add_style_tag(content=f"section:has(.annex) {{ margin-top: {height}px; }}")
+        printed.pdf(path=file, prefer_css_page_size=True)
+        words = ["pdftotext", "-layout", str(file), "-"]
+        text = subprocess.run(words, check=True, capture_output=True, text=True).stdout  # noqa: S603
+        pages = text.split("\f")
+        headings = [len(re.findall(r"^\S+: persons by town", page, re.MULTILINE)) for page in pages]
+        assert sum(headings) == 16
+        assert headings == [page.count("all of Bern") for page in pages]
 
 
 @pytest.mark.thorough
