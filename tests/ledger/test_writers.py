@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from noisycount.errors import BudgetError
 from noisycount.ledger.budget import ConcentratedBudget, Loss
 from noisycount.ledger.entries import Request
 from noisycount.ledger.ledger import Ledger
+from noisycount.ledger.replies import Reply
 from noisycount.ledger.storage import _RETRY
 from noisycount.ledger.transactions import Batch, BatchQueue, Task
 from tests.helpers.ledgers import TENTH, asked, narrow, watch_queries
@@ -216,29 +218,70 @@ def test_who_looks_into_the_book_alone_waits_for_no_commit(file: Ledger, tmp_pat
     assert file.paid("survey") == Loss.from_epsilon(TENTH / 10) + Loss.from_epsilon(TENTH) + Loss.from_epsilon(TENTH)
 
 
-def test_a_thread_reads_the_ledger_once_for_all_its_looks_of_one_request(
+def test_work_with_one_reading_reads_no_row_before_it_charges(
     file: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It knows all that was committed before the request began, and later looks know what came meanwhile."""
+    """It uses what this process has read before. `reserve` reads the newest rows, and later looks know them."""
     queries: list[str] = []
     watch_queries(file, monkeypatch, lambda _, query, __: queries.append(query))
+
+    def spend() -> Loss:
+        before = file.paid("survey"), file.paid_by("nobody"), file.descriptions()
+        assert before == (Loss.from_epsilon(TENTH / 10), Loss(), {})
+        assert not queries
+        charged = file.reserve("2", asked(2), BUDGET)[1]
+        assert file.paid("survey") == other.paid("survey")
+        return charged
+
     with Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as other:
         other.reserve("1", asked(1), BUDGET)
-        with file.transactions.one_reading():
-            queries.clear()
-            assert file.paid("survey") == Loss.from_epsilon(TENTH / 10) + Loss.from_epsilon(TENTH)
-            assert queries
-            queries.clear()
-            assert (file.descriptions(), file.paid_by("nobody")) == ({}, Loss())
-            assert not queries
-            other.reserve("2", asked(2), BUDGET)
-            _, charged = file.reserve("3", asked(3), BUDGET)
-            assert (
-                file.paid("survey")
-                == Loss.from_epsilon(TENTH / 10) + Loss.from_epsilon(TENTH) + Loss.from_epsilon(TENTH) + charged
-            )
-        other.reserve("4", asked(4), BUDGET)
+        queries.clear()
+        assert file.transactions.with_one_reading(spend) == Loss.from_epsilon(TENTH)
+        other.reserve("3", asked(3), BUDGET)
         assert file.paid("survey") == other.paid("survey")
+
+
+@pytest.mark.parametrize("change", ["reply", "description"])
+def test_work_runs_again_if_another_process_changed_what_it_had_read(file: Ledger, tmp_path: Path, change: str) -> None:
+    """Nothing is charged before: another process replied to the key, or described the data set."""
+    read: list[tuple[Reply | None, dict[str, str]]] = []
+    reply = Reply("2", "survey", "digest", b"1")
+    file.replies.store(replace(reply, name="0"))
+
+    def spend() -> Loss:
+        read.append((file.replies.get("2"), file.descriptions()))
+        return file.reserve("2", asked(2), BUDGET)[1]
+
+    with Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as other:
+        if change == "reply":
+            other.replies.store(reply)
+        else:
+            other.describe("survey", '{"unit": null}')
+        assert file.transactions.with_one_reading(spend) == Loss.from_epsilon(TENTH)
+        other.describe("another", '{"unit": null}')
+        assert file.transactions.with_one_reading(partial(file.reserve, "4", asked(4), BUDGET))[1].epsilon == TENTH
+        assert len(other.entries()) == 3
+    newest = (reply, {}) if change == "reply" else (None, {"survey": '{"unit": null}'})
+    assert read == [(None, {}), newest]
+
+
+def test_work_that_fails_runs_again_only_before_it_charges(file: Ledger) -> None:
+    """A failure before `reserve` may come from an old reading. The refusal of a budget is by the newest rows."""
+    runs: list[object] = []
+
+    def refuse() -> None:
+        runs.append(None)
+        raise BudgetError
+
+    def overspend() -> None:
+        runs.append(file.descriptions())
+        file.reserve("2", asked(2, BUDGET + 1), BUDGET)
+
+    for work, number in ((refuse, 2), (overspend, 1)):
+        runs.clear()
+        with pytest.raises(BudgetError):
+            file.transactions.with_one_reading(work)
+        assert len(runs) == number
 
 
 class Interruption(BaseException):

@@ -1,6 +1,7 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -97,6 +98,26 @@ def test_a_key_names_one_request(state: ServiceState) -> None:
     assert owner.ask(COUNT, "one").status_code == 201, "others have keys of their own"
     assert owner.ask({"where": "pay > 1", "epsilon": "0.1"}, "one", "payroll").status_code == 422
     assert float(caller.get("/v1/datasets/stay").json()["remaining"]) == 1.9
+
+
+def test_a_key_names_one_request_of_all_processes(tmp_path: Path) -> None:
+    """A process that has not read the reply of another gives its bytes, and refuses another body uncharged."""
+    configuration = configured(tmp_path)
+    with serving(configuration) as state, serving(configuration) as late_state:
+        first, late = calling(state), calling(late_state)
+        assert late.ask(OTHER, "other").status_code == 201
+        told = {key: first.ask(COUNT, key) for key in ("one", "free")}
+        assert (told["one"].status_code, told["free"].json()["repeated"]) == (201, True)
+        spent = state.ledger.spent(configuration.datasets["stay"].account)
+        assert late.ask(COUNT, "one").content == told["one"].content
+        again = first.ask(MANY, "many")
+        assert late.ask(MANY, "many").content == again.content
+        for key in ("free", "many"):
+            assert first.ask(COUNT, f"{key} too".replace(" ", "-")).status_code == 201
+            assert problem(late.ask({**COUNT, "where": "age < 65"}, f"{key}-too")) == (422, "key-reuse")
+        assert late.ask(COUNT, "free").content == told["free"].content
+        paid = state.ledger.spent(configuration.datasets["stay"].account)
+        assert paid - spent == Fraction(MANY["epsilon"])
 
 
 def test_a_key_names_one_data_set(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ from noisycount.ledger.replies import Replies, check_older_replies, digests_of
 from noisycount.ledger.series import EDITION, identity_of, request_at_stop
 from noisycount.ledger.state import LedgerState
 from noisycount.ledger.storage import LEDGER, all_rows, as_ledger_errors, check_structure, is_made
-from noisycount.ledger.transactions import AttachedWrite, Transactions, lock_out_writers
+from noisycount.ledger.transactions import AttachedWrite, StaleReadingError, Transactions, lock_out_writers
 from noisycount.ledger.verification import Verification, entries_of, require_row, verification
 
 
@@ -195,8 +195,12 @@ class Ledger(Shown):
             lambda state: state.covering_key(state.forms(request, formers), analyst) in state.answers
         ):
             prepare()
+        reading = self.transactions.unconfirmed_reading()
 
         def reserve_in(connection: Connection, state: LedgerState) -> tuple[Entry, Loss]:
+            is_replied = key in state.replies
+            if reading is not None and (is_replied or state.description_rows.get(request.dataset, 0) > reading):
+                raise StaleReadingError(f"another process replied to key {key!r}, or described the data set: ask again")
             forms = state.forms(request, formers)
             state.require_newest_edition(request.dataset, request.asked.get(EDITION))
             known = finest = None

@@ -73,7 +73,7 @@ class Replies:
         """Return the reply with a name, or None if there is none."""
         check_text("name", name)
         known = self.transactions.known
-        if self.transactions.has_newest_state and known.has_replies and name not in known.replies:
+        if self.transactions.needs_no_reading and known.has_replies and name not in known.replies:
             return None  # without a wait for the next batch
         return self.transactions.read(partial(self._read, name))
 

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from sqlalchemy import Connection, Engine
 
-from noisycount.errors import NoisyCountError, without_traceback
+from noisycount.errors import LedgerError, NoisyCountError, without_traceback
 from noisycount.ledger.entries import Head
 from noisycount.ledger.resuming import resumed_state
 from noisycount.ledger.state import LedgerState
@@ -175,6 +175,10 @@ class BatchQueue:
             self.waiting[0].wake()
 
 
+class StaleReadingError(LedgerError):
+    """Error: another process changed what the thread had read. It reads the ledger again."""
+
+
 @dataclass(slots=True, eq=False)
 class AttachedWrite:
     """A write that belongs to one answer and is committed in the same transaction, or not at all."""
@@ -216,7 +220,8 @@ class Transactions:
     is_newest: bool = False  # True if `known` holds every committed row, as this process holds the lock for writing
     writers: BatchQueue = field(default_factory=BatchQueue)  # threads that wait to write to the ledger
     yields_until: float = 0.0  # time of the monotonic clock until which another process may take the file
-    # for each thread: `is_shared` is True inside `one_reading`, `is_recent` once the thread has read the ledger there
+    # for each thread: `is_shared` is True inside `with_one_reading`, `is_recent` once the state there needs no reading,
+    # and `unconfirmed` is the newest row of an earlier reading that the thread uses there, until `reserve` checks it
     readings: local = field(default_factory=local)
 
     @property
@@ -273,31 +278,44 @@ class Transactions:
         self.readings.is_recent = True
         return result
 
-    @contextmanager
-    def one_reading(self) -> Iterator[None]:
-        """Let all calls of `read_state` by this thread in the block share one reading, which happens in the block."""
-        self.readings.is_recent = False
-        self.readings.is_shared = True
-        try:
-            yield
-        finally:
-            self.readings.is_shared = False
+    def with_one_reading(self, work: Callable[[], Result]) -> Result:
+        """Run work in which all calls of `read_state` share one reading, and return its result.
+
+        If this process has read the ledger before, its newest state serves as this reading, so that the thread waits
+        for no batch. `Ledger.reserve` compares it with the ledger before it charges. If it is out of date, or if the
+        work fails before, the work runs again with a reading of now.
+        """
+        readings, is_old = self.readings, self.known.head.number > 0 and self.known.sealed is None
+        while True:
+            readings.is_shared, readings.is_recent = True, is_old
+            readings.unconfirmed = self.known.head.number if is_old else None
+            try:
+                return work()
+            except NoisyCountError as error:
+                if readings.unconfirmed is None and not isinstance(error, StaleReadingError):
+                    raise
+            finally:
+                readings.is_shared, readings.unconfirmed = False, None
+            is_old = False
+
+    def unconfirmed_reading(self) -> int | None:
+        """Return the newest row of an earlier reading that this thread uses; None if it uses none. Call this once."""
+        number, self.readings.unconfirmed = getattr(self.readings, "unconfirmed", None), None
+        return number
 
     def read_state(self, look: Callable[[LedgerState], Result]) -> Result:
         """Return the result of a function of the state alone. Such a result must decide no charge.
 
         No row is read while this process holds the lock of the file, as its state then covers every committed row, nor
-        after the first reading in `one_reading`. A state that was resumed from a checkpoint is always read.
+        after the first reading in `with_one_reading`. A state that was resumed from a checkpoint is always read.
         """
-        is_recent = getattr(self.readings, "is_shared", False) and self.readings.is_recent
-        if self.has_newest_state or (is_recent and self.known.sealed is None):
-            return look(self.known)
-        return self.read(lambda _, state: look(state))
+        return look(self.known) if self.needs_no_reading else self.read(lambda _, state: look(state))
 
     @property
-    def has_newest_state(self) -> bool:
-        """True if this process holds the lock of the file. Then `known` covers every committed row."""
-        return self.is_newest and not self.is_on_server and self.known.sealed is None
+    def needs_no_reading(self) -> bool:
+        """True if `known` is in memory, and covers every committed row or is the shared reading of this thread."""
+        is_recent = getattr(self.readings, "is_shared", False) and self.readings.is_recent
+        return (is_recent or (self.is_newest and not self.is_on_server)) and self.known.sealed is None
 
     def _write(self, batch: Batch[tuple[Work[Any], bool], Any]) -> None:
         """Run tasks in one transaction, also those that arrived while this process waited for the file.

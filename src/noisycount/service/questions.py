@@ -149,8 +149,10 @@ class Spend:
         Raise ReuseError if the name was used for another request.
         """
         state.dataset(self.user, self.dataset)
-        with state.in_flight.hold(self.name), state.ledger.transactions.one_reading():
-            reply = state.ledger.replies.get(self.name) or self._answer_question(state)
+        with state.in_flight.hold(self.name):
+            reply = state.ledger.transactions.with_one_reading(
+                lambda: state.ledger.replies.get(self.name) or self._answer_question(state)
+            )
         if (reply.dataset, reply.request) != (self.dataset, self.question.digest):
             raise ReuseError(
                 "this Idempotency-Key was used for another request, and stays its name: choose another key"
