@@ -1,14 +1,12 @@
 """`noisycount check` of a CSV file, beside DuckDB reading and describing the same file."""
 # ruff: noqa: S608, as all SQL here is our own
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from benchmarks.comparison import Comparison, Run, Show, medians, sized
+from benchmarks.comparison import Comparison, Run, Show, medians, processor_seconds, sized
 from noisycount.config.config import DatasetConfig, default_config
 from noisycount.tasks.check import examine
 from noisycount.tasks.check_display import column_table, finding_table, inspection_facts, verdict
@@ -73,7 +71,7 @@ def _check(path: Path) -> Run:
         assert column_table(inspection, findings)[1]
         assert finding_table(inspection, findings)
 
-    return lambda: _processor_seconds(check)
+    return lambda: processor_seconds(check)
 
 
 def _describe(path: Path) -> Run:
@@ -84,14 +82,7 @@ def _describe(path: Path) -> Run:
             connection.execute(f"CREATE TABLE records AS SELECT * FROM read_csv('{path}')")
             assert connection.execute("SUMMARIZE records").fetchall()
 
-    return lambda: _processor_seconds(describe)
-
-
-def _processor_seconds(action: Callable[[], object]) -> float:
-    """Return the seconds that all processors work on an action."""
-    start = time.process_time()
-    action()
-    return time.process_time() - start
+    return lambda: processor_seconds(describe)
 
 
 def test_a_check_of_a_large_file(tall: Path, show: Show) -> None:

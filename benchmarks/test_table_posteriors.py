@@ -7,14 +7,12 @@ beside ours.
 
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 import noisycount as nc
-from benchmarks.comparison import Comparison, Show, medians, seconds
+from benchmarks.comparison import Comparison, Show, medians, processor_seconds, seconds
 from benchmarks.posterior_rivals import convolved_means, learned_law_means, sampled_means
 from benchmarks.posterior_tables import CASES, SCALE, Case
 
@@ -84,11 +82,11 @@ def test_sums_of_cells_and_known_rates_without_a_total(show: Show) -> None:
     case, tree, noise = CASES["histogram, 32 cells, learned"], nc.Tree.binary(33), nc.DiscreteLaplace(SCALE)
     answers = np.append(case.counts, 0) + noise.draws(33, np.random.default_rng(1))
     found: list[nc.TablePosterior] = []
-    learned = _processor_time(lambda: found.append(nc.table_posterior(answers, noise, tree, case.records)))
-    added = _processor_time(lambda: found[0].sum(np.arange(3, 18)).mean)
+    learned = processor_seconds(lambda: found.append(nc.table_posterior(answers, noise, tree, case.records)))
+    added = processor_seconds(lambda: found[0].sum(np.arange(3, 18)).mean)
     even = 300 + noise.draws(64, np.random.default_rng(2))
     rates = nc.Splits.multinomial(1)
-    known = _processor_time(lambda: nc.table_posterior(even, noise, nc.Tree.binary(64), prior=rates))
+    known = processor_seconds(lambda: nc.table_posterior(even, noise, nc.Tree.binary(64), prior=rates))
     comparisons = [
         Comparison("the sum of 15 of 33 cells", added, "their posterior", learned, 0.5),
         Comparison("64 cells, known rates, no total", known, "a learned one, 33 cells", learned, 2),
@@ -96,10 +94,3 @@ def test_sums_of_cells_and_known_rates_without_a_total(show: Show) -> None:
     for one in comparisons:
         show(one)
     assert all(one.kept for one in comparisons)
-
-
-def _processor_time(action: Callable[[], object]) -> float:
-    """Return the processor time of an action in seconds."""
-    start = time.process_time()
-    action()
-    return time.process_time() - start

@@ -328,9 +328,10 @@ def laplace_cells(  # noqa: PLR0913, PLR0917  (a distribution, its noise, a rang
     if last - first > most:
         return None
     table = CountTable.between(law, first, last)
-    sides = GeometricSides(table, 1 / scale)
     floors = np.arange(first - 1, last + 1, dtype=np.float64)
-    lower, upper = sides.lower(floors, floors), sides.upper(floors + 1, floors + 1)
+    from_first, from_last = (_geometric_sums(logs, 1 / scale) for logs in (table.logs, table.logs[::-1]))
+    lower = Side(np.append(-np.inf, from_first.logs), np.append(0.0, from_first.distances))
+    upper = Side(np.append(from_last.logs[::-1], -np.inf), np.append(from_last.distances[::-1], 0.0))
     below, above = floors - lower.distances, floors + 1 + upper.distances
     # If the counts up to m lie near 0, m minus a distance would lose the digits of their mean: it is summed directly.
     inside = np.flatnonzero(below[1:] < floors[1:] / 2) + 1
