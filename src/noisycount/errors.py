@@ -1,6 +1,6 @@
 """The exceptions of noisycount. Each message is a single line with the fault, the value and the remedy.
 
-All exceptions, each below the one that it is a kind of:
+All exceptions, each below its base class:
 
     NoisyCountError
     ├── PredicateError      a condition outside the language, or a column that may not be used

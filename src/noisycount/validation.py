@@ -71,8 +71,8 @@ def exact_text(value: Rational) -> str:
 @lru_cache(maxsize=_CACHED_TEXTS)
 def _ratio_text(numerator: int, denominator: int) -> str:
     """Return the shortest text of a ratio in lowest terms. It is cached, as a ledger writes the same sums often."""
-    twos, rest = _power(2, denominator)
-    fives, rest = _power(5, rest)
+    twos, rest = _largest_power(2, denominator)
+    fives, rest = _largest_power(5, rest)
     if rest != 1:
         return f"{numerator}/{denominator}"
     places = max(twos, fives)
@@ -81,7 +81,7 @@ def _ratio_text(numerator: int, denominator: int) -> str:
     return f"{'-' if numerator < 0 else ''}{whole}{'.' if part else ''}{part}"
 
 
-def _power(base: int, number: int) -> tuple[int, int]:
+def _largest_power(base: int, number: int) -> tuple[int, int]:
     """Return the largest n such that base^n divides a number, and the number divided by base^n."""
     power = 0
     while number % base == 0:
@@ -235,7 +235,7 @@ LARGEST_WHOLE = 2**53  # every whole number up to here is a double
 
 def real_number(value: float | Fraction, name: str) -> float:
     """Return the value as a finite float. Raise ValueError for other values."""
-    number = _number(value)
+    number = _number_or_nan(value)
     if math.isfinite(number):
         return number
     raise ValueError(f"{name} must be a finite number, got {value!r}")
@@ -250,7 +250,7 @@ def not_nan(value: float, name: str) -> float:
 
 def positive_number(value: float | Fraction, name: str) -> float:
     """Return the value as a positive finite float. Raise ValueError for other values."""
-    number = _number(value)
+    number = _number_or_nan(value)
     if 0 < number < math.inf:
         return number
     raise ValueError(f"{name} must be positive and finite, got {value!r}")
@@ -267,7 +267,7 @@ def closed_probability(value: float | Fraction, name: str) -> float:
 
 def open_probability(value: float | Fraction, name: str) -> float:
     """Return the value as a number in (0, 1). Raise ValueError for other values."""
-    number = _number(value)
+    number = _number_or_nan(value)
     if 0 < number < 1:
         return number
     raise ValueError(f"{name} must lie strictly between 0 and 1, got {value!r}")
@@ -293,7 +293,7 @@ def require_instance(value: object, kind: type, name: str) -> None:
         raise ValueError(f"{name} must be {class_name}, got {value!r}: {remedy}")  # noqa: TRY004  (a bad value of an argument, as everywhere)
 
 
-def _number(value: object) -> float:
+def _number_or_nan(value: object) -> float:
     """Return the value as a float, or nan if it is no real number. A boolean is none."""
     return _as_float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
 

@@ -94,8 +94,8 @@ def test_the_experiment_finds_a_ledger_that_tells_something_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A mutant whose digest of a reply is blind to the data set and the question of its request."""
-    blind = replies._digest  # noqa: SLF001 - the mutant's
-    monkeypatch.setattr(replies, "_digest", lambda row: blind(replies._StoredReply(row.name, "", "", row.reply)))  # noqa: SLF001 - as before
+    blind = replies._row_digest  # noqa: SLF001 - the mutant's
+    monkeypatch.setattr(replies, "_row_digest", lambda row: blind(replies._StoredReply(row.name, "", "", row.reply)))  # noqa: SLF001 - as before
     served = served_sample(tmp_path / "ledger.db")
     place = served.content.index(sha256(b"carol:1").hexdigest().encode())
     found = served.tellings([{place: ord("g")}])

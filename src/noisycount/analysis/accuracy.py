@@ -129,8 +129,8 @@ def log_beta_of_one(beta: float, answers: int) -> float:
 def out_of_range_probability(count: int, size: int, noise: Mechanism) -> float:
     """Return P[Y < 0 or Y > size] when the true count is `count`.
 
-    For Laplace noise (e^(−k/b) + e^(−(n − k)/b))/2; for discrete noise an answer of 0 or n is
-    within the range, so that P[Z >= k + 1] + P[Z >= n − k + 1].
+    For Laplace noise (e^(−k/b) + e^(−(n − k)/b))/2; for discrete noise P[Z >= k + 1] + P[Z >= n − k + 1], as answers of
+    0 and n are within the range.
 
     Args:
         count: The true count k, in records, from 0 to the size.

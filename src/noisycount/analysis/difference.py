@@ -109,7 +109,7 @@ class Rule:
 
 
 @lru_cache(maxsize=8)  # lengths, which are powers of 2
-def _rule(length: int) -> Rule:
+def _rule_of_cell(length: int) -> Rule:
     """Return the rule for a cell of `length` counts: polynomials through 16 Chebyshev nodes, rounded to counts."""
     middle = (length - 1) / 2
     offsets = np.round(middle * (1 + chebyshev.chebpts2(_NODES)))
@@ -141,7 +141,7 @@ def sum_below(inner: CountDistribution, outer: CountDistribution, first: int, la
 def _sum_by_cells(inner: CountDistribution, outer: CountDistribution, starts: Reals, before: float) -> float:
     """Return the sum of `sum_below`, computed cell by cell. `before` is P[Y < x] for the first count x."""
     length = int(starts[1] - starts[0])
-    rule = _rule(length)
+    rule = _rule_of_cell(length)
     (x, y), kinked = _node_probabilities(inner, outer, starts, rule)
     masses = y @ rule.whole
     direct = {cell: (int(starts[cell]), int(starts[cell]) + length - 1) for cell in np.flatnonzero(kinked).tolist()}

@@ -194,7 +194,7 @@ def _surprisal_over(confidence: Values, **divisors: Values) -> float | Reals:
 
 
 def _scaled_product(values: dict[str, Values], start: Reals | float = 1.0, power: int = 1) -> Reals:
-    """Return the start times each of the values, or divided by each of them if the power is −1.
+    """Return the start multiplied by each of the values (power 1), or divided by each of them (power −1).
 
     Binary exponents are summed separately, so that no intermediate result overflows.
     """

@@ -139,7 +139,7 @@ class StoppedChain:
         return chances
 
     def _prices_around(self, edges: Reals) -> tuple[Wholes, Wholes]:
-        """Return the first price with a threshold below each edge, and the indices of edges that have such a price."""
+        """Return the first price whose threshold is below each edge, and the indices of the edges with such a price."""
         prices = np.searchsorted(-self.thresholds, -edges, side="right")
         inside = np.flatnonzero(prices < self.rates.size)
         return prices[inside], inside

@@ -273,9 +273,9 @@ class _SlackSearch:
     def last_count(self, chain: StoppedChain) -> int:
         """Return a count above which no count fails too often.
 
-        There the first answer misses its threshold, is too large, or is too small, with probability at most
-        (1 − confidence)/3 each, and each of these falls with the count. With `anytime`, the union bound over the prices
-        is small enough, and falls.
+        Above it, three failures have a probability of at most (1 − confidence)/3 each, which falls with the count: the
+        first answer misses its threshold, is too large, or is too small. With `anytime`, the union bound over the
+        prices is small enough, and falls.
         """
         share = float(self.rule.within)
         part = math.log(3 / self.limit) / float(chain.rates[0])
@@ -358,7 +358,10 @@ def coverage(rule: StoppingRule, count: int) -> float:
 
 
 def stop_probabilities(rule: StoppingRule, count: int) -> Reals:
-    """Return the probability that the chain stops at each price, and last that no answer reaches its threshold."""
+    """Return the probability that the chain stops at each price.
+
+    The last element: that no answer reaches its threshold.
+    """
     counts = np.array([float(whole_number(count, "count"))])
     stops = (rule.chain.beyond(counts, counts) + rule.chain.short(counts, counts))[:, 0]
     return np.append(stops, max(0.0, 1 - stops.sum()))

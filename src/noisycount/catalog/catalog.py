@@ -144,8 +144,8 @@ class DatasetRecord:
     def version(self) -> str:
         """Text that changes with the records, with their format, or with the meaning of their cells.
 
-        Older releases left the format of the file out. It is still left out if it is unchanged since then, so that
-        answers stored by older releases remain free.
+        Older releases left the format of the file out. It is still left out of records that did not change since then,
+        so that answers stored by older releases remain free.
         """
         formats = {
             name: {part: value for part, value in parts.items() if part != "unreadable"}
@@ -167,7 +167,7 @@ class DatasetRecord:
 
     @property
     def _content_with_correction(self) -> str:
-        """Content digest; it changes if the reading is corrected, because earlier answers must not match then."""
+        """Content digest. A correction of the reading changes it, because earlier answers were about other records."""
         if self.correction is None:
             return self.content
         return hashlib.sha256(f"{self.correction} {self.content}".encode("ascii")).hexdigest()
@@ -376,7 +376,7 @@ class Catalog:
             )
 
         def has_shared(record: DatasetRecord) -> bool:
-            """Return True if these had common records when they were described: old releases did not compare them."""
+            """Return True if these files had common records when they were described (old releases did not check)."""
             if former is None or former.parts:
                 return False
             if relations and not former.relations:  # older releases did not store relations
@@ -474,6 +474,6 @@ class Catalog:
 
 
 def _merge_formats(stated: FileFormat, former: FileFormat) -> FileFormat:
-    """Return the stated format; parts that are not stated keep their former value."""
+    """Return a format: its stated parts, and the former value of all other parts."""
     parts = {part.name: getattr(stated, part.name) for part in fields(stated)}
     return replace(former, **{name: value for name, value in parts.items() if value is not None})

@@ -158,7 +158,7 @@ def _current_facts(file: Path, cached: FileFacts | None) -> FileFacts:
 
 
 def _end_digest(file: Path) -> str:
-    """Return the SHA-256 of the last bytes of a file; in a Parquet file, of its footer, which describes all pages."""
+    """Return the SHA-256 of the last bytes of a file, or of the footer of a Parquet file."""
     with file.open("rb") as opened:
         size = opened.seek(0, SEEK_END)
         opened.seek(max(0, size - 8))

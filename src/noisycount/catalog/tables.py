@@ -117,7 +117,10 @@ class TableGroupSource(LazySource):
 
     @property
     def edition(self) -> str | None:
-        """Editions of all tables on servers; None if there are none, or if a table has none; see ``Source.edition``."""
+        """Editions of all tables on servers; None if no table is on a server, or one has no edition.
+
+        See ``Source.edition``.
+        """
         return self.record.edition
 
     def prepare(self, columns: Collection[str] | None = None) -> None:

@@ -65,7 +65,7 @@ class AxisRange:
 
     @property
     def ticks(self) -> list[tuple[float, str]]:
-        """The values of the axis that have a tick, or round values within the range; each with its text."""
+        """The value and the text of each tick: values that the axis states, or else round values within the range."""
         if self.axis.names:
             return list(zip(self.axis.ticks, self.axis.names, strict=True))
         values = self._keep_inside(list(self.axis.ticks))

@@ -84,7 +84,7 @@ def _draw_picture(picture: Picture, *, is_headed: bool) -> tuple[str, int, int]:
     left = _MARGIN + max(_left_extent(frame) for frame in picture.frames)
     parts, bottom, right = list[str](), _MARGIN, 0.0
     if is_headed:
-        heading = list(_heading(picture.title, picture.notes, picture.title_size))
+        heading = list(_heading_lines(picture.title, picture.notes, picture.title_size))
         parts += [svg for svg, _ in heading]
         right = max(end for _, end in heading)
         bottom += _LINE * len(heading) + 10
@@ -111,7 +111,7 @@ def fit_width(frame: Frame, width: float) -> Frame:
     return replace(frame, size=(width - 2 * _MARGIN - beyond, frame.size[1]))
 
 
-def _heading(title: str, notes: Sequence[str], size: float) -> Iterator[tuple[str, float]]:
+def _heading_lines(title: str, notes: Sequence[str], size: float) -> Iterator[tuple[str, float]]:
     """Yield the lines of a heading at the top left of a picture, each with its right end."""
     yield (
         _text_element(title, (_MARGIN, _MARGIN + 10), INK, size, is_bold=True),
@@ -178,7 +178,7 @@ def _draw_frame(frame: Frame, left: float, top: float) -> tuple[list[str], float
 
 
 def _draw_legend(frame: Frame, left: float, top: float) -> Iterator[str]:
-    """Yield a sample and a name for each kind of mark, in one row after the title, or for each line in its own row."""
+    """Yield a sample and a name for each entry: kinds of marks in one row after the title, lines in a row each."""
     if frame.legend_title:
         yield _text_element(frame.legend_title, (left, top + 8), INK, _NUMBER, is_bold=True)
         left += text_width(frame.legend_title, _NUMBER, is_bold=True) + 10

@@ -145,7 +145,7 @@ def posterior_dots(posterior: TablePosterior) -> RefinedDots:
 
 
 def _level_dots(posterior: TablePosterior, level: int) -> list[RefinedDot]:
-    """Return the nodes of a level, each with its answer, if it has one, and its estimate."""
+    """Return a dot for each node of a level, with its estimate and, if there is one, its answer."""
     estimates = posterior.level(level)
     number = len(estimates.mean)
     answers, errors = np.full(number, np.nan), np.zeros(number)
@@ -175,7 +175,7 @@ _LEVEL_SPACING = 28  # pixels between levels
 
 
 def refined_picture(table: RefinedDots) -> Picture:
-    """Return the picture: in each row the answer above the estimate, with their intervals; sums below the cells."""
+    """Return the picture: rows with the answer above the estimate, and their intervals. Sums are below the cells."""
     cells = _level_frame(table.dots, table.unit, table.labels)
     sums = [replace(_level_frame(level.dots, table.unit), title=level.name, legend=()) for level in table.sums]
     intervals = f"lines: where the count lies with {percent(table.level)} probability"

@@ -169,7 +169,7 @@ def sum_bar(label: str, total: float, standard_error: float) -> TableBar:
 
 
 def _has_few_last_keys(labels: Sequence[Sequence[str]]) -> bool:
-    """Return True if cells with the same first keys are adjacent and there are 2 to 4 distinct last keys."""
+    """Return True if the last key has 2 to 4 different values, and cells that differ only in it are adjacent."""
     if not labels or min(map(len, labels)) < 2 or labels[-1][0] == OTHER_KEYS:  # noqa: PLR2004
         return False
     kinds = {keys[-1] for keys in labels}
@@ -201,7 +201,7 @@ _BAR_HEIGHT, _GROUPED_BAR_HEIGHT = 14, 12  # thickness of a bar, and of a bar in
 
 
 def table_picture(table: TableBars) -> Picture:
-    """Return the picture: bars from 0 to each answer, with the interval of the true count as a line; sums below."""
+    """Return the picture: bars from 0 to each answer, and lines for the intervals of the true counts."""
     frames = [_rows_frame(table)]
     if table.sums:
         sums = _rows_frame(replace(table, bars=table.sums, kinds=""))

@@ -109,49 +109,49 @@ def layer_of(mark: PictureMark, frame: Frame) -> Json:
         case CurveMark(points, style, is_area=True):
             line = {"color": style.colour, "strokeWidth": style.width}
             area: Json = {"color": style.colour, "fillOpacity": 0.2, "interpolate": "step", "line": line}
-            layer = _layer("area", fields, points, both, **area)
+            layer = _marks_layer("area", fields, points, both, **area)
         case CurveMark(points, style):
-            layer = _layer("line", fields, points, both, **_stroke_properties(style))
+            layer = _marks_layer("line", fields, points, both, **_stroke_properties(style))
         case DotMarks(points, colour, diameter, kind):
             encoding = {**both, **_kind_colour(kind, colour, frame)}
-            layer = _layer("circle", fields, points, encoding, kind, opacity=1, size=diameter**2)
+            layer = _marks_layer("circle", fields, points, encoding, kind, opacity=1, size=diameter**2)
         case BandMark(low, high, colour):
             ends = {"x": x, "x2": {"field": "end"}}
-            layer = _layer("rect", (fields[0], "end"), [(low, high)], ends, color=colour, opacity=0.15)
+            layer = _marks_layer("rect", (fields[0], "end"), [(low, high)], ends, color=colour, opacity=0.15)
         case RuleMark(place, style):
-            layer = _layer("rule", fields[:1], [(place,)], {"x": x}, **_stroke_properties(style))
+            layer = _marks_layer("rule", fields[:1], [(place,)], {"x": x}, **_stroke_properties(style))
         case BarMarks(rows, colour, thickness, kind):
             encoding = {"x": x, "x2": {"datum": 0}, "y": y, **_kind_colour(kind, colour, frame)}
-            layer = _layer("bar", fields, rows, encoding, kind, height=thickness, opacity=BAR_OPACITY)
+            layer = _marks_layer("bar", fields, rows, encoding, kind, height=thickness, opacity=BAR_OPACITY)
         case SpanMarks(rows, style):
             encoding = {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y}
-            layer = _layer("rule", ("low", "high", fields[1]), rows, encoding, **_stroke_properties(style))
+            layer = _marks_layer("rule", ("low", "high", fields[1]), rows, encoding, **_stroke_properties(style))
         case SegmentMark(start, end, style):
             ends = {name: {"value": value} for name, value in zip(("x", "y", "x2", "y2"), (*start, *end), strict=True)}
-            layer = _layer("rule", (), [()], ends, **_stroke_properties(style))
+            layer = _marks_layer("rule", (), [()], ends, **_stroke_properties(style))
         case TextMark():
-            layer = _text(mark)
+            layer = _text_layer(mark)
         case _:
             raise TypeError(f"mark must be one of those that results have, got {mark!r}")
     return layer
 
 
-def _layer(
+def _marks_layer(
     shape: str, fields: Sequence[str], rows: Sequence[Sequence[float]], encoding: Json, kind: str = "", **style: object
 ) -> Json:
-    """Return a layer of marks of a shape, one for each row, whose numbers are the fields; `kind` is one more field."""
+    """Return a layer with a mark of one shape for each row. The fields are the numbers of the row, and `kind`."""
     kinds = {"kind": kind} if kind else {}
     values = [dict(zip(fields, row, strict=True)) | kinds for row in rows]
     return {"data": {"values": values}, "mark": {"type": shape, **style}, "encoding": encoding}
 
 
-def _text(mark: TextMark) -> Json:
+def _text_layer(mark: TextMark) -> Json:
     """Return the layer of a text at a place in pixels."""
     values = {"x": mark.place[0], "y": mark.place[1], "text": mark.text}
     encoding = {name: {"value": value} for name, value in values.items()}
     style: Json = {"align": {"start": "left", "middle": "center", "end": "right"}[mark.anchor], "baseline": "middle"}
     style |= {"color": mark.colour, "fontSize": mark.size, "fontWeight": "bold" if mark.is_bold else "normal"}
-    return _layer("text", (), [()], encoding, **style, lineBreak="\n", lineHeight=16)
+    return _marks_layer("text", (), [()], encoding, **style, lineBreak="\n", lineHeight=16)
 
 
 def _stroke_properties(style: Style) -> Json:

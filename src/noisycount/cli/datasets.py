@@ -232,7 +232,7 @@ def _present_configuration(inputs: InitOptions) -> Config:
 
 
 def _write_section(inputs: InitOptions, name: str, section: str, content: str, ledger: str | None = None) -> None:
-    """Append the section of a data set to the configuration, or write it to a new one, and say what it has.
+    """Append the section of a data set to the configuration or to a new one, and print what the data set has.
 
     `ledger` is the address of the ledger of a new configuration; None: a file beside it.
     """

@@ -108,7 +108,7 @@ class LazyGroup(CommandGroup):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - Click's signature
-        """Import and return a command, whose help ends with its page of the documentation; None if there is none."""
+        """Import and return a command; None if none has this name. Its help ends with its page of the documentation."""
         if cmd_name not in COMMANDS:
             return None
         if cmd_name != "serve":  # a server runs long enough to need the usual collection

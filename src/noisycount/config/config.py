@@ -198,10 +198,10 @@ class Config:
     def dataset(self, source: str) -> DatasetConfig:
         """Return the data set for a name, a path, or the address of a table.
 
-        A path to the file of a configured data set, or the address of its table, means that data set with its budget.
-        Any other path or address is a data set of its own, named by its resolved path or its address, with the budget
-        `DEFAULT_BUDGET`. Raises ConfigError if the source is unknown or ambiguous, or shares only some files with a
-        configured data set.
+        The path of the file of a configured data set, or the address of its table, also names that data set and its
+        budget. Any other path or address is a data set of its own, named by its resolved path or its address, with the
+        budget `DEFAULT_BUDGET`. Raises ConfigError if the source is unknown or ambiguous, or shares only some files
+        with a configured data set.
         """
         if source in self.datasets:
             return self.datasets[source]

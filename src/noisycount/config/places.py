@@ -93,7 +93,7 @@ def other_readers_warning(place: Source) -> str | None:
 
 
 def _other_readers(file: str) -> str | None:
-    """Return the other accounts that may read a file, by the permissions of it and its folders, in English; or None."""
+    """Return words for the other accounts that may read a file by its permissions; None if no other account may."""
     from grp import getgrgid  # noqa: PLC0415 - exists on POSIX only
     from pwd import getpwuid  # noqa: PLC0415 - as `grp`
 
@@ -116,7 +116,7 @@ def suggest_name(place: Source) -> str:
     """Return a plain name for the records at a place, made from its last part.
 
     Example:
-        >>> name_for(Path("Umfrage 2025 (final).csv")), name_for(Path("visits/**/*.parquet"))
+        >>> suggest_name(Path("Umfrage 2025 (final).csv")), suggest_name(Path("visits/**/*.parquet"))
         ('Umfrage-2025-final', 'visits')
     """
     if isinstance(place, TableGroup):

@@ -98,7 +98,7 @@ def _read_link(block: TomlTable, key: str) -> Link | None:
 
 
 def _require_links(tables: Iterable[GroupTable], blocks: dict[str, TomlTable]) -> None:
-    """Raise ConfigError if a link leads to no table of persons, or back to its own table."""
+    """Raise ConfigError if the links of a table do not lead to a table of persons, or lead back to it."""
     facts = {table.name: table.facts for table in tables}
     folded: dict[str, str] = {}
     for name in facts:

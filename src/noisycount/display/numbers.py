@@ -25,7 +25,7 @@ def rounded_up(value: Fraction) -> str:
         >>> rounded_up(Fraction(1, 3 * 10**9))
         '3.34e-10'
     """
-    return _rounded(value, ROUND_CEILING)
+    return _rounded_text(value, ROUND_CEILING)
 
 
 def rounded_down(value: Fraction) -> str:
@@ -35,7 +35,7 @@ def rounded_down(value: Fraction) -> str:
         >>> rounded_down(Fraction(2, 3)), rounded_down(Fraction(3, 2))
         ('0.666', '1.5')
     """
-    return _rounded(value, ROUND_FLOOR)
+    return _rounded_text(value, ROUND_FLOOR)
 
 
 def scale_text(scale: Fraction) -> str:
@@ -60,7 +60,7 @@ def probability_bound(value: Fraction) -> str:
     return f"{float(context.divide(Decimal(value.numerator), Decimal(value.denominator))):.3g}"
 
 
-def _rounded(value: Fraction, rounding: str) -> str:
+def _rounded_text(value: Fraction, rounding: str) -> str:
     """Round to three digits in the given direction, or return the exact text if it is a short decimal."""
     exact = exact_text(value)
     if len(exact) <= _MAX_EXACT_LENGTH and "/" not in exact:

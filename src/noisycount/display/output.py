@@ -133,7 +133,7 @@ def print_text(text: str = "", *, bold: bool = False) -> None:
 
 
 def shortest_path_text(place: object) -> str:
-    """Return the path as short as one would type it: relative to this folder, or with `~` for the home folder.
+    """Return the shortest text of a path: relative to this folder, or with `~` for the home folder.
 
     An address (`scheme://…`) is returned unchanged.
     """
@@ -187,12 +187,12 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         return
     has_unicode = output_encoding().lower().startswith("utf")
     top, head, below, bar, bottom = _UNICODE_RULES if has_unicode else _ASCII_RULES
-    click.echo(_rule(widths, top))
+    click.echo(_rule_line(widths, top))
     _print_row(names, widths, head, is_header=True)
-    click.echo(_rule(widths, below))
+    click.echo(_rule_line(widths, below))
     for row in body:
         _print_row(row, widths, bar)
-    click.echo(_rule(widths, bottom))
+    click.echo(_rule_line(widths, bottom))
 
 
 def row_indices_to_show(rows: int) -> list[int]:
@@ -216,7 +216,7 @@ def align_right(texts: Sequence[str]) -> list[str]:
     return [text and text.rjust(width) for text in texts]
 
 
-def _rule(widths: Sequence[int], characters: str) -> str:
+def _rule_line(widths: Sequence[int], characters: str) -> str:
     """Return a line between rows, from four characters: left end, dash, crossing, right end."""
     left, dash, crossing, right = tuple(characters)
     return f"{left}{crossing.join(dash * (width + 2) for width in widths)}{right}"

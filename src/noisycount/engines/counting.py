@@ -170,7 +170,7 @@ class EngineSource(CountedSource):
         self.require_unchanged()
 
     def _restrict_condition(self, parts: Sequence[GroupBy], where: Predicate | None) -> Predicate | None:  # noqa: ARG002
-        """Return the condition that is counted in place of that of a question; by default the same."""
+        """Return the condition that is counted in place of a question's condition; by default the same condition."""
         return where
 
     def _counts(self, predicates: Sequence[Predicate]) -> list[int]:

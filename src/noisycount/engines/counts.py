@@ -52,7 +52,9 @@ def count_statement(predicates: Sequence[Predicate], records: expressions.Statem
 
 
 def _distinct_units(truth: Expression, unit: Expression, *, is_blind: bool) -> list[Expression]:
-    """Return the number of units for which a condition is true and, if `is_blind`, of those for which it is not.
+    """Return the number of units for which a condition is true.
+
+    If `is_blind`, also return the number of units for which it is not true.
 
     The second number is not used. It balances the work, so that the time does not reveal how many units match.
     """
@@ -193,7 +195,7 @@ def _units_by_node(question: CellQuestion, records: expressions.StatementRecords
     )
     if not several:
         return by_cell
-    nodes = _nodes(question, several, dialect)
+    nodes = _cells_of_nodes(question, several, dialect)
     units = (
         sa.select(nodes.c.node, pairs.c.u, dialect.is_any(pairs.c.kept).label("kept"))
         .select_from(pairs.join(nodes, pairs.c.cell == nodes.c.cell))
@@ -231,7 +233,7 @@ def _cell_pairs(question: CellQuestion, records: expressions.StatementRecords) -
     return expressions.mark_kept_pairs(tagged, records, most)
 
 
-def _nodes(question: CellQuestion, several: Sequence[int], dialect: Dialect) -> sa.FromClause:
+def _cells_of_nodes(question: CellQuestion, several: Sequence[int], dialect: Dialect) -> sa.FromClause:
     """Return the cells of each node of some levels. Nodes are numbered on after the cells."""
     levels, ends = [question.levels[n] for n in several], _number_ends(question, several)
     cells = [np.flatnonzero(level.of_cell >= 0) for level in levels]
@@ -250,7 +252,7 @@ def _number_ends(question: CellQuestion, several: Sequence[int]) -> list[int]:
 
 
 def with_cells(question: CellQuestion, rows: sa.FromClause, dialect: Dialect) -> sa.Select[Any]:
-    """Add the number of the cell to rows with keys `k0`, `k1`, …, as `cell`; missing if there is no such cell."""
+    """Add the column `cell` to rows with keys `k0`, `k1`, …: the number of the cell with these keys, or missing."""
     joined, cell = (_join_cells if dialect.joins_missing else _join_parts)(question.keys, rows, dialect)
     if question.has_other:
         cell = sa.func.coalesce(cell, whole(len(question.keys)))

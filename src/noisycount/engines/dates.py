@@ -101,13 +101,13 @@ _ZEROS = str.maketrans("123456789", "000000000")
 
 
 @lru_cache(10_000)
-def _shape(text: str) -> str:
+def _text_shape(text: str) -> str:
     """Return a text with `0` for each run of digits and `a` for each run of letters.
 
     Example:
-        >>> _shape("14-Feb-2024 1:30 PM")
+        >>> _text_shape("14-Feb-2024 1:30 PM")
         '0-a-0 0:0 a'
-        >>> _shape("1er f\u00e9vr. 2024 1:30 p.\u00a0m.")
+        >>> _text_shape("1er f\u00e9vr. 2024 1:30 p.\u00a0m.")
         '0 a 0 0:0 a'
     """
     text = re.sub(f"(?<!{_LETTER}){HALF_DAY}(?!{_LETTER})", "PM", text)
@@ -121,7 +121,7 @@ def _group_by_shape(forms: Iterable[str]) -> dict[str, list[str]]:
     shapes: dict[str, list[str]] = {}
     for form in forms:
         sample = _SAMPLE.strftime(form.replace("%n", "123456789").replace("%z", "{}"))
-        for shape in dict.fromkeys(_shape(sample.format(zone)) for zone in (_ZONES if "{" in sample else "Z")):
+        for shape in dict.fromkeys(_text_shape(sample.format(zone)) for zone in (_ZONES if "{" in sample else "Z")):
             shapes.setdefault(shape, []).append(form)
     return shapes
 
@@ -182,7 +182,7 @@ def date_spellings(cells: Iterable[str]) -> Iterator[tuple[Kind, Spelling]]:
     A time may contain the name of a zone. All cells have the same zone, which is a part of the format.
     """
     masked = dict.fromkeys(cell.translate(_ZEROS) for cell in cells if len(cell) <= _LONGEST)  # most are alike
-    shapes = dict.fromkeys(map(_shape, masked))
+    shapes = dict.fromkeys(map(_text_shape, masked))
     zones = dict.fromkeys(zone for cell in masked for zone in _ZONE_NAME.findall(cell))
     for form in dict.fromkeys(form for shape in shapes for form in _formats_of_shape(shape)):
         for zone in zones if " UTC" in form else ("UTC",):
@@ -205,12 +205,12 @@ _ORDERED = {"d": "d", "m": "m", "b": "m", "B": "m", "Y": "y", "y": "y"}
 
 
 def compact_spellings(*, is_short: bool) -> Iterator[tuple[Kind, Spelling]]:
-    """Yield the spellings of days and times that are whole numbers, such as 20240214, or short ones such as 240214."""
+    """Yield the spellings of days and times as whole numbers, long ones (20240214) or short ones (240214)."""
     return map(_date_spelling, _SHORT_FORMS if is_short else _COMPACT_FORMS)
 
 
 def may_be_day_of_month(form: str | None, cells: Iterable[str]) -> bool:
-    """Return True if months of years, such as Feb-05, may be days without a year as well.
+    """Return True if cells such as Feb-05, read as months of a year, may also be days without a year.
 
     A number above 31 is not a day. If one number occurs with two months or more, it is a year, except for the number 1.
 

@@ -42,7 +42,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _AFTER_SURROGATES = "\ue000"
 
 
-class _Bit(sa.BigInteger):
+class _NumericBoolean(sa.BigInteger):
     """The type of booleans on a server that stores them as numbers."""
 
 
@@ -95,13 +95,13 @@ def shape_of(predicate: tree.Predicate, values: list[Any]) -> tree.Predicate:
 
     def condition(where: tree.Predicate) -> tree.Predicate:
         if where not in shapes:
-            shapes[where] = _blanked(with_conditions(where, condition), values)
+            shapes[where] = _with_blank_literals(with_conditions(where, condition), values)
         return shapes[where]
 
-    return _blanked(with_conditions(predicate, condition), values)
+    return _with_blank_literals(with_conditions(predicate, condition), values)
 
 
-def _blanked(predicate: tree.Predicate, values: list[Any]) -> tree.Predicate:
+def _with_blank_literals(predicate: tree.Predicate, values: list[Any]) -> tree.Predicate:
     """Return the predicate with a `Blank` for each literal outside values of a person."""
 
     def blank(literal: tree.Literal) -> tree.Literal:
@@ -118,9 +118,9 @@ def _blanked(predicate: tree.Predicate, values: list[Any]) -> tree.Predicate:
         case tree.Membership(column, choices):
             return tree.Membership(column, tuple(map(blank, choices)))
         case tree.Not(operand):
-            return tree.Not(_blanked(operand, values))
+            return tree.Not(_with_blank_literals(operand, values))
         case tree.And(operands) | tree.Or(operands):
-            return type(predicate)(tuple(_blanked(each, values) for each in operands))
+            return type(predicate)(tuple(_with_blank_literals(each, values) for each in operands))
         case _:
             return predicate
 
@@ -131,7 +131,7 @@ def blank_name(number: int) -> str:
 
 
 def key_type(part: GroupBy, dialect: Dialect) -> TypeEngine[Any]:
-    """Return the SQL type of the codes of a grouping: that of the values if the engine can group by them."""
+    """Return the SQL type of the codes of a grouping: the type of the values if the engine can group by values."""
     kind = part.column.kind if isinstance(part, EachValue) else Kind.INTEGER
     is_coded = {Kind.DATE: not dialect.keeps_keys, Kind.BOOLEAN: not dialect.has_booleans}
     if kind is Kind.TEXT:
@@ -140,7 +140,7 @@ def key_type(part: GroupBy, dialect: Dialect) -> TypeEngine[Any]:
 
 
 def key_code(key: Key, dialect: Dialect) -> Any:  # noqa: ANN401 - of the type of the part
-    """Return the code by which an engine groups a key: the key itself, or a number.
+    """Return the value by which an engine groups a key: the key itself, or a number in its place.
 
     Example:
         >>> key_code(date(2020, 1, 31), Dialect()), key_code(True, Dialect()), key_code(None, Dialect())
@@ -263,7 +263,7 @@ class StatementRecords:
             return parsed_value(self.of_column(column.stored), column.kind, self.dialect)
         value = self.of_column(column)
         if column.kind is Kind.BOOLEAN and not self.dialect.has_booleans:
-            return sa.type_coerce(value, _Bit)
+            return sa.type_coerce(value, _NumericBoolean)
         return value if kind in {None, column.kind} else self.dialect.double(value)
 
     def _shifted_moment(self, column: Shifted) -> Expression:
@@ -285,7 +285,7 @@ class StatementRecords:
                 return whole(1) == whole(int(value))  # a condition on every server
             case tree.Flag(column):
                 flag = self.value(column)
-                return flag == whole(1) if isinstance(flag.type, _Bit) else flag
+                return flag == whole(1) if isinstance(flag.type, _NumericBoolean) else flag
             case tree.Not(operand):
                 return sa.not_(self.condition(operand))
             case tree.And(operands):
@@ -293,23 +293,29 @@ class StatementRecords:
             case tree.Or(operands):
                 return sa.or_(*map(self.condition, operands))
             case _:
-                return self._test(predicate)
+                return self._test_expression(predicate)
 
-    def _test(self, test: tree.Comparison | tree.Range | tree.Membership | tree.Pattern | tree.Missing) -> Expression:
+    def _test_expression(
+        self, test: tree.Comparison | tree.Range | tree.Membership | tree.Pattern | tree.Missing
+    ) -> Expression:
         match test:
             case tree.Comparison(left, operator, right):
                 kind = _common_kind(left, right)
-                return _comparison_of_values(self.value(left, kind), operator, self._operand(right, kind))
+                return _comparison_of_values(self.value(left, kind), operator, self._operand_expression(right, kind))
             case tree.Range(column, low, high):
                 kind = _common_kind(column, low)
-                value, first, last = self.value(column, kind), self._operand(low, kind), self._operand(high, kind)
+                value, first, last = (
+                    self.value(column, kind),
+                    self._operand_expression(low, kind),
+                    self._operand_expression(high, kind),
+                )
                 return (
                     sa.and_(value >= first, value < last) if _is_replaced_literal(last) else value.between(first, last)
                 )
             case tree.Membership(column, choices):
                 kind = _common_kind(column, choices[0])
                 value = self.value(column, kind)
-                operands = [self._operand(choice, kind) for choice in choices]
+                operands = [self._operand_expression(choice, kind) for choice in choices]
                 possible = [operand for operand in operands if not _is_replaced_literal(operand)]
                 return value.in_(possible) if possible else _false_if_present(value)
             case tree.Pattern(column, pattern):
@@ -320,7 +326,7 @@ class StatementRecords:
             case tree.Missing(column):
                 return self.value(column).is_(sa.null())
 
-    def _operand(self, operand: tree.Column | tree.Literal, kind: Kind) -> Expression:
+    def _operand_expression(self, operand: tree.Column | tree.Literal, kind: Kind) -> Expression:
         """Return the operand as a value of the kind. A literal is a bound value, never part of the statement's text."""
         if isinstance(operand, tree.Column):
             return self.value(operand, kind)
@@ -329,12 +335,12 @@ class StatementRecords:
             type_ = self.dialect.text_type if kind is Kind.TEXT else type_of(kind)
             return sa.bindparam(blank_name(operand.value), type_=type_)
         if kind is Kind.TEXT:
-            return self._text(str(value))
+            return self._bound_text(str(value))
         if kind is Kind.BOOLEAN and not self.dialect.has_booleans:
-            return sa.type_coerce(whole(int(bool(value))), _Bit)
+            return sa.type_coerce(whole(int(bool(value))), _NumericBoolean)
         return sa.literal(float(value) if kind is Kind.REAL else value, type_of(kind))  # type: ignore[arg-type]  # a number
 
-    def _text(self, value: str) -> Expression:
+    def _bound_text(self, value: str) -> Expression:
         """Return a text as a bound value; for a text with half a surrogate pair, the first text greater than it."""
         half = _SURROGATE.search(value)
         if half is None:
@@ -347,9 +353,9 @@ class StatementRecords:
         column, value = part.column, self.value(part.column)
         match part:
             case NumberRanges():
-                return self._range(part, value)
+                return self._range_index(part, value)
             case Period(_, span):
-                return self._if_in_years(value, column.kind, self._period(value, span))
+                return self._if_in_years(value, column.kind, self._period_number(value, span))
             case _ if column.kind is Kind.INTEGER:
                 return self.dialect.integer(value)
             case _ if column.kind is Kind.DATE and not self.dialect.keeps_keys:
@@ -359,7 +365,7 @@ class StatementRecords:
             case _:
                 return value
 
-    def _range(self, part: NumberRanges, value: Expression) -> Expression:
+    def _range_index(self, part: NumberRanges, value: Expression) -> Expression:
         """Return the index of a value's range, by the engine's own function or by nested CASE expressions."""
         edges = edges_of(part)
         if is_wide(part):
@@ -369,7 +375,7 @@ class StatementRecords:
         bound = [sa.literal(edge, type_of(part.column.kind)) for edge in edges]
         return sa.case((value.is_not(sa.null()), _range_index(value, bound, 0)))
 
-    def _period(self, moment: Expression, span: PeriodLength) -> Expression:
+    def _period_number(self, moment: Expression, span: PeriodLength) -> Expression:
         """Return the number year·n + period − 1, for n periods a year."""
         year = self.dialect.part("year", moment) * whole(span.value)
         if span is PeriodLength.YEAR:

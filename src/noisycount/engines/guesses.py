@@ -147,7 +147,7 @@ def _name_words(name: str) -> set[str]:
     """Return the words of a column's name, in small letters.
 
     Example:
-        >>> sorted(_words_of("PatientID_2")), sorted(_words_of("isSmoker?"))
+        >>> sorted(_name_words("PatientID_2")), sorted(_name_words("isSmoker?"))
         (['id', 'patient'], ['?', 'is', 'smoker'])
     """
     return {word.casefold() for word in re.findall(r"[A-ZÄÖÜ]+(?![a-zäöü])|[^\W\d_][^\W\d_A-ZÄÖÜ]*|\?", name)}
@@ -191,7 +191,7 @@ def _guess_moments(values: Sequence[str], name: str, guess: Guess) -> Guess:
 
 
 def _guess_days(values: Sequence[str], texts: Sequence[str], name: str, other: ColumnFormat = _PLAIN) -> Guess | None:
-    """Return the guess for days such as 20240214, or for another form of such digits; None if they are not days.
+    """Return the guess for digits such as 20240214 as days, in this or another order; None if they are not days.
 
     If there are six digits, or no day of the month, the order of year, month and day is uncertain.
     """
@@ -250,7 +250,7 @@ def _guess_from_candidates(
 
 
 def _is_season(cell: str) -> bool:
-    """Return True if a cell is a year and the next one, such as 2009-10, which could be a month as well.
+    """Return True if a cell may be two consecutive years, such as 2009-10, as well as a month.
 
     Example:
         >>> _is_season("2009-10"), _is_season("2009-11")
@@ -262,7 +262,7 @@ def _is_season(cell: str) -> bool:
 def _rival_date_forms(
     first: _Candidate, others: Sequence[_Candidate], values: Sequence[str], fitting: Sequence[str]
 ) -> list[ColumnFormat]:
-    """Return the date formats with another order of day and month that fit as well, or that fit other cells.
+    """Return the date formats with another order of day and month that fit equally well, or that fit other cells.
 
     `fitting`: the values that the first form fits.
     """

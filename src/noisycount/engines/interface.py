@@ -60,7 +60,7 @@ def missing_units_error(unit: str) -> SourceError:
 
 
 def require_typed(shown: str, kinds: Mapping[str, ColumnFormat], schema: Schema, unit: str | None) -> frozenset[str]:
-    """Return the columns in which NaN is stated to be missing, of records that state the kinds of their columns.
+    """Return the columns in which NaN is stated to be missing. The records must state the kinds of their columns.
 
     Raises:
         SourceError: The owner states another kind of a column, or a form of its texts.
@@ -103,7 +103,7 @@ class Source(Protocol):
 
     @property
     def edition(self) -> str | None:
-        """Name that the owner gives the records of a server as they are now; None: no name, or no server."""
+        """Name that the owner gives the present records of a server; None: no name, or no server."""
 
     @property
     def former_versions(self) -> Sequence[str]:
@@ -126,15 +126,15 @@ class Source(Protocol):
     def count(self, predicates: Sequence[Predicate]) -> list[int]:
         """Return the true count for each predicate, from one scan of the records.
 
-        A count is the number of records for which the predicate is true (not false, not unknown) or, with a unit, the
-        number of distinct units that have at least one such record.
+        A count is the number of records for which the predicate is true (not false, not unknown). With a unit, it is
+        the number of distinct units that have at least one such record.
         """
 
     def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
         """Return the true counts of each level of a table, from one scan of the records.
 
-        A count is the number of matching records whose keys belong to the node or, with a unit, the number of distinct
-        units that have such a record in a cell that the contribution bound keeps.
+        A count is the number of matching records whose keys belong to the node. With a unit, it is the number of
+        distinct units that have such a record in a cell that the contribution bound keeps.
 
         Returns:
             An array of shape (level.size,) for each level.

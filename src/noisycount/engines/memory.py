@@ -139,7 +139,7 @@ class MemorySource(TypedSource):
         self.schema = Schema(schema).for_questions(unit, columns)
         self.unit = unit
         self._records: list[dict[str, object]] | None = [
-            {name: _value(record, number, name, kind) for name, kind in schema.items()}
+            {name: _operand_value(record, number, name, kind) for name, kind in schema.items()}
             for number, record in enumerate(records)
         ]
         if unit is not None and any(record[unit] is None for record in self._records):
@@ -195,7 +195,7 @@ class MemorySource(TypedSource):
         return self._records
 
 
-def _value(record: Record, number: int, name: str, kind: Kind) -> object:
+def _operand_value(record: Record, number: int, name: str, kind: Kind) -> object:
     value = record.get(name)
     if value is not None and not kind.holds(value):
         raise SourceError(f"records[{number}][{name!r}] is not {kind.value}: give {kind.example}, or None")

@@ -65,7 +65,7 @@ def _is_day(text: Expression, dialect: Dialect) -> Expression:
 
 
 def _without_runs(shape: Expression, longest: int, dialect: Dialect) -> Expression:
-    """Return a shape in which each run of at most `longest` zeros is one 0; a longer run stays more than one."""
+    """Return a shape in which each run of at most `longest` zeros is one 0. A longer run becomes several zeros."""
     pair, one = _constant_texts(("00", "0"), dialect)
     for _ in range(ceil(log2(longest))):
         shape = sa.func.replace(shape, pair, one, type_=dialect.text_type)

@@ -1,10 +1,10 @@
 """Values of a person as SQL: aggregates of the rows of each person, alone or beside each row.
 
 `with_person_values` gives the records that a question about persons counts. If the question reads only values of
-persons, these are one row a person; else rows, each with the values of its person. If a condition of rows uses a value
-of the person, the rows are joined with a query of these values, which reads the rows of their tables a second time;
-`with_extremes` avoids this where the smallest or largest value of a column decides. The work does not depend on which
-conditions hold.
+persons, the records have one row for each person. Otherwise each row is extended by the values of its person. If a
+condition of rows uses a value of the person, the rows are joined with a query of these values, which reads the rows of
+their tables a second time; `with_extremes` avoids this where the smallest or largest value of a column decides. The
+work does not depend on which conditions hold.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -130,7 +130,7 @@ def _one_row_a_person(
                 columns |= {} if value_of(operand) else dict.fromkeys(operand.stored_columns)
         records, is_read = _rows_with_person_values(records, inner, [*columns], tables), []
     person = _person_of_query(records)
-    selected = [_aggregate(value, records).label(_value_name(number)) for number, value in enumerate(values)]
+    selected = [_aggregate_function(value, records).label(_value_name(number)) for number, value in enumerate(values)]
     rows = sa.select(person.value.label("u"), *selected).select_from(records.table).where(*is_read)
     persons = _records_of_query(rows.group_by(person.value).cte(), records, values, ())
     return replace(persons, is_one_row_a_person=True)
@@ -199,7 +199,7 @@ def _records_of_query(
         found: Expression = table.c[_value_name(number)]
         if value.function is Function.TOTAL:
             found = _within_64_bits(found)
-            found = found if value.kind is Kind.INTEGER else records.dialect.double(found) / _real(MILLIONTHS)
+            found = found if value.kind is Kind.INTEGER else records.dialect.double(found) / _real_constant(MILLIONTHS)
         elif value.kind is Kind.BOOLEAN and records.dialect.has_booleans:
             found = found == ONE
         shown[value] = found
@@ -222,17 +222,17 @@ def _within_64_bits(total: Expression) -> Expression:
 def _rounded_to_millionths(number: Expression) -> Expression:
     """Return a real as the nearest whole number of millionths. NaN is missing; no value can fail."""
     bounded = sa.case(
-        (number >= _real(LARGEST_REAL), _real(LARGEST_REAL)),
-        (number <= _real(-LARGEST_REAL), _real(-LARGEST_REAL)),
+        (number >= _real_constant(LARGEST_REAL), _real_constant(LARGEST_REAL)),
+        (number <= _real_constant(-LARGEST_REAL), _real_constant(-LARGEST_REAL)),
         else_=number,
     )
     millionths = sa.cast(
-        sa.func.floor(bounded * _real(MILLIONTHS) + sa.literal_column("0.5", sa.Double)), sa.BigInteger
+        sa.func.floor(bounded * _real_constant(MILLIONTHS) + sa.literal_column("0.5", sa.Double)), sa.BigInteger
     )
     return sa.case((sa.not_(is_nan(number)), millionths))
 
 
-def _real(number: int) -> Expression:
+def _real_constant(number: int) -> Expression:
     """Return a constant real."""
     return sa.cast(sa.literal_column(str(number), sa.BigInteger), sa.Double)
 
@@ -255,7 +255,7 @@ def _row_condition(value: PersonValue, records: StatementRecords) -> Expression 
 
 
 def _in_selected_rows(value: PersonValue, records: StatementRecords, found: Expression) -> Expression:
-    """Return an expression in the rows from which a value is computed; it is missing in all other rows."""
+    """Return an expression that is missing except in the rows from which a value is computed."""
     condition = _row_condition(value, records)
     return found if condition is None else sa.case((condition, found))
 
@@ -272,7 +272,7 @@ def _column_value(value: PersonValue, records: StatementRecords) -> Expression:
     return _in_selected_rows(value, records, found)
 
 
-def _aggregate(value: PersonValue, records: StatementRecords) -> Any:  # noqa: ANN401 - an aggregate function of SQLAlchemy
+def _aggregate_function(value: PersonValue, records: StatementRecords) -> Any:  # noqa: ANN401 - an aggregate function of SQLAlchemy
     """Return the aggregate function of the rows of a person that gives a value."""
     value = value.definition
     match value.function:

@@ -1,4 +1,4 @@
-"""Facts about persons for their owner: their numbers of rows, ids that may be of the same person, and missing ids."""
+"""Facts about persons for the owner: numbers of rows, ids that may belong to the same person, and missing ids."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -101,7 +101,7 @@ def persons_of(columns: Sequence[Column], person: Person, records: StatementReco
     pairs = list(combinations(partial[:_MOST_COMPARED], 2))
     together = rows_of(_together_statement(pairs, records))[0] if pairs else ()
     apart = [(one.name, other.name) for (one, other), rows in zip(pairs, together, strict=True) if not rows]
-    median, units, spelled = _median(sizes), sum(row[1] for row in sizes), _ids_with_row_numbers(person, records)
+    median, units, spelled = _median_rows(sizes), sum(row[1] for row in sizes), _ids_with_row_numbers(person, records)
     several, largest, *facts = _FACTS_OF_NUMBERS
     if person.kind is not Kind.INTEGER:
         several, largest, *facts = rows_of(_facts_statement(spelled, person, records.dialect))[0]
@@ -159,7 +159,7 @@ def _ids_with_several_spellings(
 ) -> Spellings | None:
     """Return the ids, except `others`, that the widest form reads as spellings of the same id.
 
-    If there are very many, their number is that of the engine, which may count some more.
+    If there are very many, the engine computes their number, which may be slightly too large.
 
     Args:
         keyed: The ids, each with the key of its group.
@@ -190,7 +190,7 @@ def _is_partial(sizes: Sequence[tuple[int, ...]], place: int) -> bool:
     return some > 0 and alone >= _NEARLY_ALL * some
 
 
-def _median(sizes: Sequence[tuple[int, ...]]) -> float:
+def _median_rows(sizes: Sequence[tuple[int, ...]]) -> float:
     """Return the median number of rows of a person.
 
     Each of `sizes` is a number of rows and the number of persons with it.
@@ -204,7 +204,7 @@ def _median(sizes: Sequence[tuple[int, ...]]) -> float:
 def _rows_statement(columns: Sequence[Column], person: Expression, records: StatementRecords) -> sa.Select[Any]:
     """Return the statement that counts the persons for each number of rows.
 
-    For each column, it also counts the persons who have a value, and the persons who have one in only some rows.
+    For each column, it also counts the persons who have a value in some row, and those who have none in other rows.
     """
     dialect = records.dialect
     given = [sa.func.count(records.value(column)).label(f"c{n}") for n, column in enumerate(columns)]
@@ -237,7 +237,7 @@ def _ids_with_row_numbers(person: Person, records: StatementRecords) -> sa.Subqu
 
 
 def _words_statement(spelled: sa.Subquery, records: StatementRecords) -> sa.Select[Any]:
-    """Return the statement that lists ids that may be words or numbers for a missing id, or next to such a number."""
+    """Return the statement that lists ids that may stand for a missing id, and the numbers next to such ids."""
     is_word = spelled.c.spelling.in_(_word_literals(records.dialect))
     return sa.select(spelled.c.id, spelled.c.rows).where(is_word)
 
@@ -245,9 +245,9 @@ def _words_statement(spelled: sa.Subquery, records: StatementRecords) -> sa.Sele
 def _facts_statement(spelled: sa.Subquery, person: Person, dialect: Dialect) -> sa.Select[Any]:
     """Return the statement that counts the ids with several spellings, and the spellings of the id that has most.
 
-    For ids that may be missing, that lost digits, that became dates, and that have marks, it also returns the number of
-    ids, the number of their rows, and the first and last id. One statement computes all, as grouping takes most of the
-    time.
+    For four kinds of ids it also returns the number of ids, the number of their rows, and the first and last id: ids
+    that may be missing, that lost digits, that became dates, and that have marks. One statement computes all, as
+    grouping takes most of the time.
     """
     ends = sa.func.min(spelled.c.id).label("first"), sa.func.max(spelled.c.id).label("last")
     columns: list[Any] = [sa.func.count().label("ids"), sa.func.sum(spelled.c.rows).label("rows"), *ends]
@@ -300,7 +300,10 @@ def _ids_by_common_form(spelled: sa.Subquery, dialect: Dialect, widest: ColumnFo
 
 
 def _keys_of_several_ids(keyed: sa.Subquery, *, drops_marks: bool) -> sa.Subquery:
-    """Return the keys that several ids share. If `drops_marks`, some of these ids must have marks, and some none."""
+    """Return the keys that several ids share.
+
+    If `drops_marks`, keys are included only if some of their ids have marks and others none.
+    """
     columns: list[Any] = [keyed.c.key, sa.func.count().label("number")]
     is_several = sa.func.count() > whole(1)
     if drops_marks:
@@ -315,6 +318,6 @@ def _number_statement(groups: sa.Subquery) -> sa.Select[Any]:
 
 
 def _spellings_statement(groups: sa.Subquery, keyed: sa.Subquery) -> sa.Select[Any]:
-    """Return the statement that lists the ids whose key is in some groups, with ids of one key beside each other."""
+    """Return the statement that lists the ids whose keys are in some groups; ids with the same key are adjacent."""
     several = sa.select(keyed.c.id).join_from(keyed, groups, keyed.c.key == groups.c.key)
     return several.order_by(keyed.c.key, keyed.c.id).limit(MOST_SPELLINGS)

@@ -115,7 +115,7 @@ class ServerPlace:
 
     @property
     def canonical(self) -> tuple[str, ...]:
-        """Parts that are equal for two addresses of one table, as far as addresses show it.
+        """Parts of the address that are equal for two addresses of the same table, as far as addresses show that.
 
         Host names are not resolved: different names count as different hosts.
 
@@ -253,7 +253,7 @@ Keys = tuple[tuple[str, str], ...]  # columns named by the folders around a file
 
 
 def hive_keys(place: Path, files: tuple[Path, ...]) -> tuple[Keys, ...]:
-    """Return the columns that the folders around each file state, such as `year=2024`; () if there are none.
+    """Return the columns that the names of the files' folders state, such as `year=2024`; () if there are none.
 
     Folders of the place itself do not count, up to the first pattern in it.
 
@@ -336,7 +336,7 @@ class LakePlace:
 
     @property
     def canonical(self) -> tuple[str, ...]:
-        """Parts that are equal for two addresses of the same files, as far as addresses show it."""
+        """Parts of the address that are equal for two addresses of the same files, as far as addresses show that."""
         scheme, _, rest = self.shown.partition("://")
         folder = re.sub(r"(/\*\*)?(/\*\.(parquet|pq))?/*$", "", rest)
         return (_SAME_LAKES.get(scheme, scheme), folder if folder.strip("/") else rest)

@@ -1,7 +1,7 @@
 """Several tables of the same persons as the rows of one relation, which all counting statements read unchanged.
 
-`joined_records` writes the relation: the rows of all tables one below the other, each with its person, with the columns
-of its own table, and with a number that states its table. `TablesSource` counts them.
+`joined_records` writes the relation, which contains the rows of all tables. Each row has its person, the columns of its
+own table, and the number of its table. `TablesSource` counts them.
 """
 
 import json

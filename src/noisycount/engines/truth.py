@@ -49,7 +49,7 @@ def kept_groups(groups: Iterable[Group], unit: str, max_groups: int | None, salt
     all_groups = set(groups)
     if max_groups is None:
         return all_groups
-    return set(sorted(all_groups, key=lambda group: _rank(group, unit, salt))[:max_groups])
+    return set(sorted(all_groups, key=lambda group: _unit_hash_number(group, unit, salt))[:max_groups])
 
 
 def salt_text(salt: str) -> str:
@@ -79,7 +79,7 @@ def group_text(group: tuple[Key, ...] | None, salt: str) -> str:
     return _hash(salt_text(salt) + parts).hex()
 
 
-def _rank(group: tuple[Key, ...] | None, unit: str, salt: str) -> int:
+def _unit_hash_number(group: tuple[Key, ...] | None, unit: str, salt: str) -> int:
     """Return the hash of a unit in a group, as a number."""
     return int.from_bytes(_hash(group_text(group, salt) + unit), "little")
 
@@ -113,7 +113,7 @@ def truth(predicate: tree.Predicate, record: Record) -> bool | None:
         case tree.Or(operands):
             return _decisive_truth([truth(part, record) for part in operands], decisive=True)
         case tree.Missing(column):
-            return _value(column, record) is None
+            return _column_value(column, record) is None
         case _:
             return _test_truth(predicate, record)
 
@@ -128,7 +128,7 @@ def _test_truth(
     test: tree.Flag | tree.Comparison | tree.Range | tree.Membership | tree.Pattern, record: Record
 ) -> bool | None:
     column = test.left if isinstance(test, tree.Comparison) else test.column
-    value = _value(column, record)
+    value = _column_value(column, record)
     if value is None:
         return None
     match test:
@@ -146,13 +146,13 @@ def _test_truth(
 
 
 def _operand_value(operand: tree.Column | tree.Literal, record: Record) -> object:
-    return operand.value if isinstance(operand, tree.Literal) else _value(operand, record)
+    return operand.value if isinstance(operand, tree.Literal) else _column_value(operand, record)
 
 
-def _value(column: tree.Column, record: Record) -> Any:  # noqa: ANN401 - of the kind of the column
+def _column_value(column: tree.Column, record: Record) -> Any:  # noqa: ANN401 - of the kind of the column
     """Return the value of a column in a record, for a parsed column the value that its text spells."""
     if isinstance(column, Shifted):
-        moment = _value(column.base, record)
+        moment = _column_value(column.base, record)
         return None if moment is None else column.shift(moment)
     value: Any = record[column.name]
     return READERS[column.kind](value) if column.is_parsed and value is not None else value
@@ -176,7 +176,7 @@ def sortable(value: object) -> object:
 def with_person_values(
     rows: Sequence[Record], columns: Iterable[tree.Column], predicates: Iterable[tree.Predicate | None]
 ) -> list[dict[str, object]]:
-    """Return the rows of one person, each with the values of the person that columns and predicates read, by name."""
+    """Return the rows of one person, extended by the values of the person that columns and predicates read, by name."""
     values = dict.fromkeys(value for column in columns if (value := value_of(column)) is not None)
     values |= dict.fromkeys(values_in(predicates))
     found = {value.name: _person_value(value, rows) for value in values}
@@ -198,9 +198,11 @@ def _person_value(value: PersonValue, rows: Sequence[Record]) -> object:
         return numbers[value.function]
     if value.function in {Function.FIRST, Function.LAST}:
         order = value.by or value.column
-        end = _extreme_value([moment for row in chosen if (moment := _value(order, row)) is not None], value.function)
-        chosen = [row for row in chosen if end is not None and _value(order, row) == end]
-    cells = [cell for row in chosen if (cell := _value(value.column, row)) is not None]
+        end = _extreme_value(
+            [moment for row in chosen if (moment := _column_value(order, row)) is not None], value.function
+        )
+        chosen = [row for row in chosen if end is not None and _column_value(order, row) == end]
+    cells = [cell for row in chosen if (cell := _column_value(value.column, row)) is not None]
     match value.function:
         case Function.COUNT:
             return len(set(map(sortable, cells)))

@@ -69,7 +69,7 @@ class LedgerAddress:
     @classmethod
     def read(cls, text: str) -> "LedgerAddress":
         """Read an address from its text. Raise LedgerError, without a part of a password, if it is not an address."""
-        url = _url(text)
+        url = _parsed_url(text)
         wait = str(url.query.get("timeout", _WAIT))
         if _is_file_url(url):
             return cls(url, f"ledger {url.database!r}", wait)
@@ -152,7 +152,7 @@ class LedgerAddress:
         return engine
 
 
-def _url(text: object) -> URL:
+def _parsed_url(text: object) -> URL:
     """Return the parts of an address; if it cannot be parsed, a URL that names neither a file nor a database."""
     if isinstance(text, PurePath):
         written = "sqlite:///" if _harmless_part(str(text)) == _HIDDEN else f"sqlite:///{quote(str(text))}"

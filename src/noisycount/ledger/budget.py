@@ -86,7 +86,7 @@ class Loss(Shown):
 
     @classmethod
     def read(cls, epsilon: str | None, rho: str, delta: str | None = None) -> Self:
-        """Read a loss from exact texts of its sums, as `exact_text` writes them; a missing δ is 0."""
+        """Read a loss from the exact texts of its sums, which `exact_text` wrote. A missing δ is 0."""
         return cls._of_exact(
             validation.optional_value(epsilon), validation.exact_value(rho), validation.optional_value(delta) or _NONE
         )
@@ -136,7 +136,7 @@ def amount_of(charge: Loss) -> Fraction:
 
 
 def amount_text(charge: Loss) -> str:
-    """Return the charged amount of a loss as text: a number if it is an ε without δ, else with the symbols."""
+    """Return the charged amount of a loss as text: a number if it is an ε alone, otherwise numbers with symbols."""
     return charge.text if charge.epsilon is None or charge.delta else validation.exact_text(charge.epsilon)
 
 
@@ -183,7 +183,7 @@ class Budget(Shown, ABC):
 
     @abstractmethod
     def obstacle(self, price: Loss, whose: str) -> str | None:
-        """Return why this kind of budget never pays for an answer of a loss, with the remedy; None if it may pay.
+        """Return the reason why this kind of budget never pays for a loss, with the remedy; None if it may pay.
 
         `whose` names the owner of the budget in the text.
         """

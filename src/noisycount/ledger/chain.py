@@ -94,7 +94,10 @@ def stop_columns(stopped: Request) -> dict[str, str | None]:
 
 
 def answered_entry(debit: Entry, row: Row) -> Entry:
-    """Return a debit with the answer in a row, and with the price at which it stopped if the debit is a reserve."""
+    """Return a debit with the answer of a row.
+
+    If the debit is a reserve, it gets the price at which the answer stopped.
+    """
     answered = replace(debit, answer=answer_of(row["answer"]))
     if row["question"] is None:
         return answered

@@ -96,7 +96,7 @@ class Replies:
             self.transactions.write(_make_table)
             self._is_made = True
         row = _StoredReply(reply.name, reply.dataset, reply.request, zlib.compress(reply.content, _QUICKLY))
-        return AttachedWrite(partial(_add_reply, row, _digest(row), self.clock()))
+        return AttachedWrite(partial(_add_reply, row, _row_digest(row), self.clock()))
 
     def _read(self, name: str, connection: Connection, state: LedgerState) -> Reply | None:
         """Return the reply with a name, or None if there is none.
@@ -107,25 +107,25 @@ class Replies:
         known = state.replies.get(name)
         row = next((_StoredReply(*columns) for columns in state.unwritten_replies if columns[0] == name), None)
         if row is not None:
-            return _reply(row)
+            return _decompressed_reply(row)
         if self._is_made or inspect(connection).has_table(REPLIES.name):
             row = next((_StoredReply(*columns) for columns in execute(connection, _OF_NAME, [name])), None)
         if row is None and known is None:
             return None
-        if row is None or (known is not None and _digest(row) != known):
+        if row is None or (known is not None and _row_digest(row) != known):
             raise LedgerError(f"reply {name!r} of the ledger is not as it was given; {RESTORE}")
         if known is None:
             if state.has_replies:
                 raise LedgerError(f"reply {name!r} is in no row of the ledger; {RESTORE}")
             _require_repeated_answers(connection, [row])
-        return _reply(row)
+        return _decompressed_reply(row)
 
 
 def digests_of(connection: Connection) -> dict[str, str]:
     """Return the digests of all stored replies, by their names."""
     if not inspect(connection).has_table(REPLIES.name):
         return {}
-    return {row.name: _digest(row) for row in connection.execute(select(REPLIES))}
+    return {row.name: _row_digest(row) for row in connection.execute(select(REPLIES))}
 
 
 def check_older_replies(connection: Connection) -> None:
@@ -151,7 +151,7 @@ def _make_table(connection: Connection, state: LedgerState) -> None:
     if not state.has_replies:
         for row, fault in _rows_with_faults(connection, connection.execute(select(REPLIES)).all()):
             if fault is None:
-                state.append(reply_columns(row.name, _digest(row), state.made))
+                state.append(reply_columns(row.name, _row_digest(row), state.made))
 
 
 def _require_repeated_answers(connection: Connection, rows: Iterable[Any]) -> None:
@@ -190,7 +190,7 @@ def _counts_and_tables(answers: Iterable[int | TableAnswer | None]) -> tuple[set
 def _row_fault(row: Any, counts: set[int], tables: Sequence[Counter[int]]) -> str | None:  # noqa: ANN401
     """Return the fault of an older reply, or None if it repeats one of the counts or tables."""
     try:
-        members = json.loads(_reply(row).content)
+        members = json.loads(_decompressed_reply(row).content)
         if (members["key"], members["analyst"]) != (row.name, row.name.rpartition(":")[0]):
             return "is another's"
         if (rows := members.get("rows")) is None:
@@ -203,7 +203,7 @@ def _row_fault(row: Any, counts: set[int], tables: Sequence[Counter[int]]) -> st
     return None if is_answer else "holds another answer than the ledger"
 
 
-def _reply(row: Any) -> Reply:  # noqa: ANN401
+def _decompressed_reply(row: Any) -> Reply:  # noqa: ANN401
     """Return the reply in a row. Raise LedgerError if it cannot be decompressed."""
     try:
         content = zlib.decompress(row.reply)
@@ -212,7 +212,7 @@ def _reply(row: Any) -> Reply:  # noqa: ANN401
     return Reply(row.name, row.dataset, row.request, content)
 
 
-def _digest(row: Any) -> str:  # noqa: ANN401
+def _row_digest(row: Any) -> str:  # noqa: ANN401
     """Return the SHA-256 of a row of the table of replies, also of a damaged row, in hexadecimal digits."""
     reply = row.reply.hex() if isinstance(row.reply, bytes) else [row.reply]
     text = json.dumps([row.name, row.dataset, row.request, reply], default=repr)

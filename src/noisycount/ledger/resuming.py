@@ -95,7 +95,7 @@ class _RecalledEntries(dict[str, Any]):
 
 @dataclass(slots=True, eq=False)
 class _SealedRowReader:
-    """Reader that adds sealed rows to a resumed state, without overwriting values of newer rows."""
+    """Reader that adds the rows before the checkpoint to a resumed state, without overwriting values of newer rows."""
 
     state: LedgerState
     sealed: SealedRows
@@ -107,7 +107,7 @@ class _SealedRowReader:
         with self._turn:
             if KEY + key in self._read:
                 return True
-            for row in self._rows(KEY + key):
+            for row in self._rows_before_checkpoint(KEY + key):
                 if row["kind"] == DEBIT and row["key"] == key:
                     return self.read_series(identity_of(debit_of(row).request).subject)
             return False
@@ -131,12 +131,12 @@ class _SealedRowReader:
         It also has their answers and repeats, but no totals.
         """
         part = LedgerState()
-        for row in self._rows(SUBJECT + subject):
+        for row in self._rows_before_checkpoint(SUBJECT + subject):
             entry = debit_of(row)
             if identity_of(entry.request).subject == subject:
                 part.add_debit(entry, row["number"])
         for key in part.debits:
-            for row in self._rows(KEY + key):
+            for row in self._rows_before_checkpoint(KEY + key):
                 if row["kind"] == ANSWER and row["key"] == key:
                     part.add_answer(row)
                 elif row["kind"] == REPEAT and row["question"] == key:
@@ -145,12 +145,12 @@ class _SealedRowReader:
 
     def read_reply(self, name: str) -> bool:
         """Add the digest of a reply; return False if there is none."""
-        for row in self._rows(KEY + name):
+        for row in self._rows_before_checkpoint(KEY + name):
             if row["kind"] == REPLY and row["key"] == name:
                 self.state.replies.setdefault(name, row["digest"])
                 return True
         return False
 
-    def _rows(self, name: str) -> list[Row]:
+    def _rows_before_checkpoint(self, name: str) -> list[Row]:
         """Return the rows of a name before the checkpoint. Raise LedgerError if one of them was changed since."""
         return self.sealed.rows(name, self.state.row)

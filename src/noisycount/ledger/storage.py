@@ -135,7 +135,7 @@ def add_missing_columns(connection: sa.Connection, names: Sequence[str]) -> None
 
 
 def unexpected_answer(key: str) -> LedgerError:
-    """Return the error for an answer whose form, a count or a table, does not fit its question."""
+    """Return the error for an answer that is a count where the question asks for a table, or the other way round."""
     return LedgerError(f"key {key!r} of the ledger has an answer that is none to its question; {RESTORE}")
 
 
@@ -239,12 +239,14 @@ def write(connection: sa.Connection, unwritten: Sequence[Row], replies: Sequence
     if unwritten:
         add_missing_columns(connection, list(dict.fromkeys(chain.from_iterable(map(later_columns, unwritten)))))
         names = [column.name for column in columns_of(connection)]
-        _insert(connection, LEDGER.name, names, list(map(itemgetter(*names), unwritten)))
-    _insert(connection, REPLIES.name, REPLIES.c.keys(), replies)
+        _insert_rows(connection, LEDGER.name, names, list(map(itemgetter(*names), unwritten)))
+    _insert_rows(connection, REPLIES.name, REPLIES.c.keys(), replies)
 
 
-def _insert(connection: sa.Connection, table: str, names: Sequence[str], unwritten: Sequence[Sequence[object]]) -> None:
-    """Insert rows, many in a statement, as each statement makes this thread wait for the others."""
+def _insert_rows(
+    connection: sa.Connection, table: str, names: Sequence[str], unwritten: Sequence[Sequence[object]]
+) -> None:
+    """Insert rows, many in one statement, because each statement makes this thread wait for other threads."""
     marks = f"({', '.join(['{mark}'] * len(names))})"
     for first in range(0, len(unwritten), _WRITTEN_AT_ONCE):
         rows = unwritten[first : first + _WRITTEN_AT_ONCE]
@@ -293,17 +295,17 @@ def follow_file(engine: sa.Engine, file: Path) -> None:
     """Reconnect if another file has replaced the file that a connection opened."""
 
     def remember(_: DBAPIConnection, record: ConnectionPoolEntry) -> None:
-        record.info["file"] = _identity(file)
+        record.info["file"] = _file_identity(file)
 
     def compare(_: DBAPIConnection, record: ConnectionPoolEntry, __: object) -> None:
-        if record.info["file"] != _identity(file):
+        if record.info["file"] != _file_identity(file):
             raise DisconnectionError
 
     sa.event.listen(engine, "connect", remember)
     sa.event.listen(engine, "checkout", compare)
 
 
-def _identity(file: Path) -> tuple[int, int] | None:
+def _file_identity(file: Path) -> tuple[int, int] | None:
     """Return the device and inode of a file, which differ if the file was replaced; None if there is no file."""
     try:
         state = file.stat()

@@ -123,7 +123,7 @@ class BatchQueue:
             if task.leads:
                 self._run_waiting_tasks(go)
         except BaseException:
-            self._withdraw(task)
+            self._withdraw_task(task)
             raise
         if not task.is_done:
             go(Batch([task]))
@@ -136,7 +136,7 @@ class BatchQueue:
         return tasks
 
     def _join_as_leader(self, task: Task[Any, Any]) -> bool:
-        """Add a task to the queue, and return True if its thread must run the batch, as no other thread does."""
+        """Add a task to the queue, and return True if its thread must run the batch because no other thread does."""
         with self.lock:
             self.waiting.append(task)
             task.leads = not self.led
@@ -160,7 +160,7 @@ class BatchQueue:
             for task in batch.tasks:
                 task.wake()
 
-    def _withdraw(self, task: Task[Any, Any]) -> None:
+    def _withdraw_task(self, task: Task[Any, Any]) -> None:
         """Remove the task of an interrupted thread, and appoint another leader if it led."""
         with self.lock:
             if task in self.waiting:

@@ -77,7 +77,7 @@ class Atoms(Shown):
             >>> [sorted(question) for question in two.questions]
             [[2, 3], [1, 3]]
         """
-        shares = _predicates(rates)
+        shares = _predicate_rates(rates)
         if len(shares) > _MOST_PREDICATES:
             raise ValueError(
                 f"rates must be at most {_MOST_PREDICATES} of independent predicates, whose "
@@ -105,7 +105,7 @@ class Atoms(Shown):
             >>> nc.Atoms.disjoint(400, [0.5, 0.25]).rates
             (0.5, 0.25, 0.25)
         """
-        shares = _predicates(rates)
+        shares = _predicate_rates(rates)
         total = math.fsum(shares)
         if total > 1 + _SUM_TOLERANCE:
             raise ValueError(f"rates of disjoint predicates must add up to at most 1, got {total}")
@@ -127,7 +127,7 @@ class Atoms(Shown):
             >>> nc.Atoms.nested(1000, [0.25, 0.5]).rates
             (0.25, 0.25, 0.5)
         """
-        shares = _predicates(rates)
+        shares = _predicate_rates(rates)
         if shares != sorted(shares):
             raise ValueError(f"rates of nested predicates must not fall, got {shares}: sort them")
         steps = np.diff([0.0, *shares, 1.0]).tolist()
@@ -151,7 +151,7 @@ class Atoms(Shown):
         Raises:
             ValueError: If one is no set of numbers, or a number is that of no atom.
         """
-        return tuple(self._question(one) for one in questions)
+        return tuple(self._checked_question(one) for one in questions)
 
     def patterns(self, questions: Sequence[Question]) -> dict[tuple[int, ...], float]:
         """Return the combinations of questions that a record can satisfy, with their positive rates.
@@ -175,7 +175,7 @@ class Atoms(Shown):
                 parts.setdefault(row, []).append(rate)
         return {row: min(1.0, math.fsum(rates)) for row, rates in parts.items()}
 
-    def _question(self, question: Iterable[int]) -> Question:
+    def _checked_question(self, question: Iterable[int]) -> Question:
         """Return a validated question."""
         last = len(self.rates) - 1
         try:
@@ -196,9 +196,9 @@ def _check_atom_number(number: object, last: int) -> int:
     raise ValueError(f"question must hold numbers of atoms from 0 to {last}, got {number!r}")
 
 
-def _predicates(rates: Sequence[float]) -> list[float]:
+def _predicate_rates(rates: Sequence[float]) -> list[float]:
     """Return the rates of predicates, each a probability."""
-    shares = [closed_probability(rate, "rates") for rate in _numbers(rates)]
+    shares = [closed_probability(rate, "rates") for rate in _numbers_of_array(rates)]
     if not shares:
         raise ValueError("rates must hold that of one predicate at least, got none")
     return shares
@@ -206,7 +206,7 @@ def _predicates(rates: Sequence[float]) -> list[float]:
 
 def _checked_rates(rates: ArrayLike) -> tuple[float, ...]:
     """Return the rates of all atoms, which sum to 1."""
-    shares = [closed_probability(rate, "rates") for rate in _numbers(rates)]
+    shares = [closed_probability(rate, "rates") for rate in _numbers_of_array(rates)]
     total = math.fsum(shares)
     if not abs(total - 1) <= _SUM_TOLERANCE:
         raise ValueError(
@@ -216,7 +216,7 @@ def _checked_rates(rates: ArrayLike) -> tuple[float, ...]:
     return tuple(rate / total for rate in shares)
 
 
-def _numbers(rates: ArrayLike) -> Iterator[float]:
+def _numbers_of_array(rates: ArrayLike) -> Iterator[float]:
     """Yield the numbers of a one-dimensional array."""
     try:
         row = np.asarray(rates, dtype=np.float64)

@@ -157,7 +157,7 @@ def _share_after(bracket: Bracket, given_up: Bracket) -> float:
     third = (given_up.low, given_up.at_low) if is_lower else (given_up.high, given_up.at_high)
     points, values = zip(first, second, third, strict=True)
     try:
-        is_smooth, share = _quadratic(points, values)
+        is_smooth, share = _inverse_quadratic_step(points, values)
     except ZeroDivisionError:
         return math.nan
     if not is_smooth or not math.isfinite(share):
@@ -196,11 +196,11 @@ def roots(function: Callable[[Reals], Reals], low: Reals, high: Reals) -> Reals:
 def _next_share(points: tuple[Reals, Reals, Reals], values: tuple[Reals, Reals, Reals]) -> Reals:
     """Return the next position between the first and the second point, from 0 to 1."""
     with np.errstate(all="ignore"):
-        is_smooth, share = _quadratic(points, values)
+        is_smooth, share = _inverse_quadratic_step(points, values)
     return np.where(is_smooth & np.isfinite(share), share, 0.5)
 
 
-def _quadratic(points: tuple[Number, ...], values: tuple[Number, ...]) -> tuple[Any, Number]:
+def _inverse_quadratic_step(points: tuple[Number, ...], values: tuple[Number, ...]) -> tuple[Any, Number]:
     """Return True if inverse quadratic interpolation is safe, and the position of its root.
 
     The position is relative to the first two points, from 0 to 1. The third point lies beyond the first.

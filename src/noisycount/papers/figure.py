@@ -166,23 +166,23 @@ def paper_of_key(
         drawings: The function that computes each figure, by the last part of its key, in order.
         checks: The function that computes the results on the claims outside the figures.
     """
-    texts = _texts()[key]
-    figures = {f"{key}.{last}": partial(_figure, f"{key}.{last}", draw) for last, draw in drawings.items()}
-    return Paper(key, texts["name"], texts["reference"], figures, lambda: _claims(texts, checks()))
+    texts = _figure_texts()[key]
+    figures = {f"{key}.{last}": partial(_figure_of_key, f"{key}.{last}", draw) for last, draw in drawings.items()}
+    return Paper(key, texts["name"], texts["reference"], figures, lambda: _claims_with_verdicts(texts, checks()))
 
 
-def _figure(key: str, draw: Callable[[], Drawing]) -> Figure:
+def _figure_of_key(key: str, draw: Callable[[], Drawing]) -> Figure:
     """Return the figure of a key: its texts from `figures.toml`, its panels and checks of claims from `draw`."""
     paper, last = key.split(".")
-    texts = _texts()[paper]
+    texts = _figure_texts()[paper]
     text = texts["figures"][last]
     x, y = (Axis(**{**text[name], "ticks": tuple(text[name].get("ticks", ()))}) for name in ("x", "y"))
     drawing = draw()
-    claims = _claims(text, drawing.checks)
+    claims = _claims_with_verdicts(text, drawing.checks)
     return Figure(key, texts["name"], text["number"], text["title"], text["caption"], x, y, drawing.panels, claims)
 
 
-def _claims(text: dict[str, Any], checks: Sequence[ClaimCheck]) -> tuple[Claim, ...]:
+def _claims_with_verdicts(text: dict[str, Any], checks: Sequence[ClaimCheck]) -> tuple[Claim, ...]:
     """Return the claims of a figure or paper of `figures.toml`, each with our result and a verdict."""
     stated = text.get("claims", ())
     if len(stated) != len(checks):
@@ -194,7 +194,7 @@ def _claims(text: dict[str, Any], checks: Sequence[ClaimCheck]) -> tuple[Claim, 
 
 
 @cache
-def _texts() -> dict[str, Any]:
+def _figure_texts() -> dict[str, Any]:
     """Return the texts of all papers and figures."""
     return tomllib.loads(files(__package__).joinpath("figures.toml").read_text(encoding="utf-8"))
 

@@ -23,7 +23,7 @@ from noisycount.query.schema import Kind, PublicValues
 def _only_values(test: tree.Predicate) -> list[Any] | None:
     """Return the only values of a column for which a test is true; None if the test does not list them."""
     column = next(tree.operands(test))
-    values = [_value(column, literal) for literal in _allowed_literals(test)]
+    values = [_value_of_literal(column, literal) for literal in _allowed_literals(test)]
     if not values or None in values:
         return None
     return [value for value in values if not column.kind.is_discrete or value == floor(value)]
@@ -33,17 +33,17 @@ def _may_be_true_of(test: tree.Predicate, value: Any) -> bool:  # noqa: ANN401 -
     """Return False only if a test of a column is certainly not true of this value."""
     match test:
         case tree.Comparison(column, operator, tree.Literal() as literal):
-            other = _value(column, literal)
+            other = _value_of_literal(column, literal)
             return other is None or bool(tree.TESTS[operator](value, other))
         case tree.Not(tree.Membership(column, choices)):
-            return value not in [_value(column, choice) for choice in choices]
+            return value not in [_value_of_literal(column, choice) for choice in choices]
         case tree.Membership(column, choices):
-            others = [_value(column, choice) for choice in choices]
+            others = [_value_of_literal(column, choice) for choice in choices]
             return None in others or value in others
         case tree.Range():
             return all(_may_be_true_of(end, value) for end in _bounding_comparisons(test))
         case tree.Not(tree.Range() as inside):
-            low, high = (_value(inside.column, end) for end in (inside.low, inside.high))
+            low, high = (_value_of_literal(inside.column, end) for end in (inside.low, inside.high))
             return low is None or high is None or not low <= value <= high
         case _:
             return True
@@ -66,7 +66,7 @@ def _bounding_comparisons(test: tree.Predicate) -> Iterator[tree.Comparison]:
 def _bound_of(test: tree.Comparison) -> tuple[Any, bool] | None:
     """Return the bound that a comparison sets, and whether it is left out; for integers and days, the nearest value."""
     column, operator = test.left, test.operator
-    value = _value(column, test.right)  # type: ignore[arg-type]  # a literal, by `_bounding_comparisons`
+    value = _value_of_literal(column, test.right)  # type: ignore[arg-type]  # a literal, by `_bounding_comparisons`
     if value is None:
         return None
     is_open = operator in (tree.Operator.MORE, tree.Operator.LESS)
@@ -77,7 +77,7 @@ def _bound_of(test: tree.Comparison) -> tuple[Any, bool] | None:
     return ceil(value) - 1 if is_open else floor(value), False
 
 
-def _value(column: tree.Column, literal: tree.Literal) -> Any:  # noqa: ANN401 - of the kind of the column
+def _value_of_literal(column: tree.Column, literal: tree.Literal) -> Any:  # noqa: ANN401 - of the kind of the column
     """Return a literal on the scale of its column: a day as its number, any other value unchanged.
 
     Return None for a real of 2^53 or more beside a column of integers. Engines compare the two as reals, and different
@@ -154,7 +154,7 @@ def _joined_tests(operands: Sequence[tree.Predicate], public: Public) -> Iterato
 
 
 def _values_of(column: tree.Column, public: Public) -> PublicValues | None:
-    """Return the public values of a column, for a parsed column the values of its texts; None if it has none."""
+    """Return the public values of a column (of a parsed column, the values of its texts); None if it has none."""
     values = public.get(column.source_name)
     if values is None or not column.origin.is_parsed:
         return values
@@ -165,7 +165,7 @@ def _values_of(column: tree.Column, public: Public) -> PublicValues | None:
 def _minimal_failing_tests(
     tests: Sequence[tree.Predicate], fails: Callable[[Sequence[tree.Predicate]], bool]
 ) -> list[tree.Predicate] | None:
-    """Return tests that fail together, without any that can be left out; None if all tests together do not fail."""
+    """Return a smallest set of tests that no record satisfies; None if a record may satisfy all the tests."""
     if not fails(tests):
         return None
     kept = list(tests)

@@ -201,7 +201,7 @@ def _compared_with_day(column: tree.Column, operator: tree.Operator, day: Any) -
     return tree.Comparison(column, limit.operator.negated, limit.right)
 
 
-def _range(column: tree.Column, low: tree.Literal, high: tree.Literal) -> tree.Predicate:
+def _range_predicate(column: tree.Column, low: tree.Literal, high: tree.Literal) -> tree.Predicate:
     """Return the predicate of a column between two literals. A day includes all of its moments."""
     moments = (_first_moment(end.value) if _is_day_of(column, end) else end for end in (low, high))
     whole = tree.Range(column, *moments)
@@ -226,7 +226,7 @@ def _require_real(column: tree.Column, numerals: Iterable[str]) -> None:
             )
 
 
-def _membership(column: tree.Column, choices: Sequence[tree.Literal]) -> tree.Predicate:
+def _membership_predicate(column: tree.Column, choices: Sequence[tree.Literal]) -> tree.Predicate:
     """Return the predicate of a column equal to one of several literals. A day includes all of its moments."""
     days = [choice for choice in choices if _is_day_of(column, choice)]
     moments = tuple(choice for choice in choices if choice not in days)
@@ -284,7 +284,7 @@ class _TypedSyntax:
             case ("in", tested, *choices):
                 listed = [self.literal(choice) for choice in choices]
                 column = self.column(tested)
-                return _membership(column, self.convert_literals(column, listed, choices))
+                return _membership_predicate(column, self.convert_literals(column, listed, choices))
             case ("between", tested, *ends) if any(map(_is_value, ends)):
                 bounds = zip((">=", "<="), ends, strict=True)
                 return tree.joined(
@@ -293,7 +293,7 @@ class _TypedSyntax:
             case ("between", tested, *ends):
                 column = self.column(tested)
                 low, high = self.convert_literals(column, [self.literal(end) for end in ends], ends)
-                return _range(column, low, high)
+                return _range_predicate(column, low, high)
             case ("like", tested, text):
                 column, pattern = self.column(tested), self.literal(text)
                 if isinstance(pattern.value, str):

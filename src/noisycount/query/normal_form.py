@@ -118,7 +118,7 @@ def _normalise(predicate: tree.Predicate, *, negated: bool) -> tree.Predicate:
 
 
 def _join_normal_forms(operands: Iterable[tree.Predicate], kind: _Connective) -> tree.Predicate:
-    """Join normal forms by one connective: each once, in order, with ranges and lists where they are possible."""
+    """Join normal forms by one connective: in order, without repeats, and with ranges and lists where possible."""
     decisive = tree.Constant(kind is tree.Or)
     parts = set(_flat_operands(operands, kind))
     if decisive in parts:

@@ -112,7 +112,7 @@ class PersonValue(_Computed):
             kind = column.kind
         if by is None:
             function = _EXTREMES.get(function, function)
-        name = _text(function, where, column, by, table)
+        name = _value_text(function, where, column, by, table)
         return cls(name=name, kind=kind, function=function, where=where, column=column, by=by, table=table)
 
     @property
@@ -217,7 +217,9 @@ def _tables_read(where: Predicate) -> dict[str | None, None]:
     return dict.fromkeys(column.table for operand in rows for column in operand.stored_columns)
 
 
-def _text(function: Function, where: Predicate, column: Column | None, by: Column | None, table: str | None) -> str:
+def _value_text(
+    function: Function, where: Predicate, column: Column | None, by: Column | None, table: str | None
+) -> str:
     """Return a value as a query writes it."""
     condition = tree.canonical_text(where)
     if table is not None and column is None and table not in _tables_read(where):
@@ -342,7 +344,7 @@ def values_in(predicates: Iterable[Predicate | None]) -> Iterator[PersonValue]:
 
 
 def is_of_person(test: Predicate) -> bool | None:
-    """Return True if a test compares only values of a person, False if it reads rows, None if it compares nothing."""
+    """Return True if a test compares only values of a person, False if it reads rows, None without a comparison."""
     of_person = [value_of(operand) is not None for operand in tree.operands(test)]
     return all(of_person) if of_person else None
 
@@ -360,7 +362,7 @@ def require_one_level(predicate: Predicate) -> None:
     rows = [test for test, of_person in levels if of_person is False]
     if rows and any(of_person for _, of_person in levels):
         raise _joined_levels_error(rows[0], "with conditions of a person")
-    if _depth([predicate]) > MOST_NESTED:
+    if _nesting_depth([predicate]) > MOST_NESTED:
         raise PredicateError(
             f"where nests values of a person more than {MOST_NESTED} deep, such as any() inside any(): ask less at once"
         )
@@ -440,13 +442,13 @@ def row_table(columns: Iterable[Column], predicates: Iterable[Predicate | None])
     return next(iter(tables), None)
 
 
-def _depth(predicates: Iterable[Predicate]) -> int:
+def _nesting_depth(predicates: Iterable[Predicate]) -> int:
     """Return the depth to which values of a person are nested."""
-    return max((1 + _depth([value.where]) for value in values_in(predicates)), default=0)
+    return max((1 + _nesting_depth([value.where]) for value in values_in(predicates)), default=0)
 
 
 def with_conditions(predicate: Predicate, changed: Callable[[Predicate], Predicate]) -> Predicate:
-    """Return a predicate in which the condition of each value of a person is replaced by `changed` of it."""
+    """Return a predicate in which `changed` was applied to the condition of each value of a person."""
     if not any(values_in([predicate])):
         return predicate
 

@@ -344,7 +344,7 @@ def columns(predicate: Predicate) -> Iterator[Column]:
 
 
 def with_operands(predicate: Predicate, changed: Callable[[Column], Column]) -> Predicate:
-    """Return a predicate in which each column and value that it compares is replaced by `changed` of it."""
+    """Return a predicate in which `changed` was applied to each compared column and value."""
     match predicate:
         case Constant():
             return predicate
@@ -368,10 +368,10 @@ def _require_comparable(column: Column, other: Column | Literal, *, is_order: bo
     """Raise PredicateError if a column cannot be compared with a value or with another column."""
     numbers = column.kind.is_number and other.kind.is_number
     if not numbers and column.kind is not other.kind:
-        raise PredicateError(f"where compares {column} with {other}: {_remedy(column, other, is_order=is_order)}")
+        raise PredicateError(f"where compares {column} with {other}: {_kind_advice(column, other, is_order=is_order)}")
 
 
-def _remedy(column: Column, other: Column | Literal, *, is_order: bool) -> str:
+def _kind_advice(column: Column, other: Column | Literal, *, is_order: bool) -> str:
     """Return advice on a comparison of a column with something of another kind."""
     if isinstance(other, Literal) and column.kind is Kind.TEXT and other.kind.is_number:
         text = "" if is_order else f"'{other.value}' for the text itself, or "

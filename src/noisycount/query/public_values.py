@@ -176,7 +176,7 @@ def public_keys(part: GroupBy, values: PublicValues | None) -> tuple[Key, ...] |
 
 
 def foreign_keys(keys: KeySet, schema: Mapping[str, Kind]) -> Iterator[str]:
-    """Yield an error for each key of a table that no record can have, as the owner states about its column."""
+    """Yield an error for each key of a table that no record can have by the owner's statement about its column."""
     for part, listed in zip(keys.parts, keys.values, strict=True):
         name = part.column.name
         absent = schema_of(schema).missing.get(name, frozenset()) if isinstance(part, EachValue) else frozenset()

@@ -131,7 +131,7 @@ class Query:
         return cls(wheres=_list_of_texts(where), is_list=is_list, **parts)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the query as JSON, which a program sends and which `from_json` reads as a query of the same meaning.
+        """Return the query as JSON, which a program can send. `from_json` reads it as a query with the same meaning.
 
         Raises:
             ValueError: JSON cannot state a part: keys that are listed cell by cell, a range of keys, a margin

@@ -42,7 +42,7 @@ def check_query(query: Query, columns: Sequence[str] | None = None, *, has_hidde
         rules.append(_rules_of_cells(query, columns))
     if query.delta is not None and has_hidden_keys is not None:
         rules.append(_rules_of_keys(query, columns, has_hidden_keys=has_hidden_keys))
-    _check(rules)
+    _check_rule(rules)
     open_probability(query.confidence, "confidence")
 
 
@@ -54,10 +54,10 @@ def check_unit(query: Query, unit: str | None, *, has_hidden_keys: bool) -> None
         unit: The column that names the person; None: each row is a privacy unit.
         has_hidden_keys: True if only the records know the keys of the table.
     """
-    _check([_rules_of_unit(query, unit, has_hidden_keys=has_hidden_keys)])
+    _check_rule([_rules_of_unit(query, unit, has_hidden_keys=has_hidden_keys)])
 
 
-def _check(rules: Sequence[Rules]) -> None:
+def _check_rule(rules: Sequence[Rules]) -> None:
     for is_broken, sentence in chain.from_iterable(rules):
         if is_broken:
             raise QueryError(sentence)
@@ -119,7 +119,7 @@ def _rules_of_goal(query: Query, columns: Sequence[str]) -> Rules:
             decisive = parse_scope(query.of)
         except ValueError as error:
             raise QueryError("{of} {why}", why=str(error)) from None
-        has_total = TOTAL not in columns and any(margin in {TOTAL, "all", ()} for margin in _margins(query))
+        has_total = TOTAL not in columns and any(margin in {TOTAL, "all", ()} for margin in _margins_of_query(query))
         words = "{of:total} needs the total as an answer of its own: add {margins:total}, where no column has that name"
         yield decisive == TOTAL and not has_total, words
 
@@ -141,7 +141,8 @@ def _rules_of_keys(query: Query, columns: Sequence[str], *, has_hidden_keys: boo
         for name in ("other", "cumulative"):
             yield bool(getattr(query, name)), f"{{{name}}} needs known keys: list {{keys}}, or leave it out"
         has_sums = any(
-            margin not in {TOTAL, ()} and not (margin == "all" and len(columns) == 1) for margin in _margins(query)
+            margin not in {TOTAL, ()} and not (margin == "all" and len(columns) == 1)
+            for margin in _margins_of_query(query)
         )
         yield has_sums, "with hidden keys {margins:total} is the only sum: leave the others out"
     else:
@@ -161,7 +162,7 @@ def _rules_of_unit(query: Query, unit: str | None, *, has_hidden_keys: bool) -> 
     yield is_person and has_hidden_keys and groups is None, f"{{groups_per_unit}} is missing: {words}"
 
 
-def _margins(query: Query) -> list[str | tuple[str, ...]]:
+def _margins_of_query(query: Query) -> list[str | tuple[str, ...]]:
     """Return the margins of a query, each as its name or as a tuple of columns."""
     margins = [query.margins] if isinstance(query.margins, str) else query.margins
     return [margin if isinstance(margin, str) else tuple(margin) for margin in margins]

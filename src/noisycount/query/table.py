@@ -112,14 +112,14 @@ class TableQuestion:
 
     def cell_question(self, table: "CanonicalTable") -> CellQuestion:
         """Return the request to a source for the counts of known keys."""
-        return CellQuestion(table.keys, self.where, table.levels, self.has_other, self.max_groups, self._salt)
+        return CellQuestion(table.keys, self.where, table.levels, self.has_other, self.max_groups, self._hash_key)
 
     def key_question(self) -> KeyQuestion:
         """Return the request to a source for the counts of hidden keys."""
-        return KeyQuestion(self.parts, self.where, self.max_groups, self._salt)
+        return KeyQuestion(self.parts, self.where, self.max_groups, self._hash_key)
 
     @property
-    def _salt(self) -> str:
+    def _hash_key(self) -> str:
         """Key of the hash that chooses the cells in which a unit counts.
 
         It depends on the groupings only, so that it is the same for every request of the table. If it depended on the
@@ -351,7 +351,7 @@ def _require_few(cells: int) -> None:
 
 def in_canonical_order(keys: KeySet) -> tuple[KeySet, NDArray[np.int64]]:
     """Return the cells in canonical order, with the index there of each cell of `keys`."""
-    ranks = [_ranks(values) for values in keys.values]
+    ranks = [_sorted_ranks(values) for values in keys.values]
     values = tuple(
         tuple(each[place] for place in np.argsort(rank)) for each, rank in zip(keys.values, ranks, strict=True)
     )
@@ -362,7 +362,7 @@ def in_canonical_order(keys: KeySet) -> tuple[KeySet, NDArray[np.int64]]:
     return KeySet(keys.parts, values, np.ascontiguousarray(codes[order])), places
 
 
-def _ranks(values: Sequence[Key]) -> NDArray[np.int64]:
+def _sorted_ranks(values: Sequence[Key]) -> NDArray[np.int64]:
     """Return the rank of each value in sorted order; a missing value comes last."""
     known = [(value is None, 0 if value is None else value) for value in values]
     order = sorted(range(len(values)), key=known.__getitem__)

@@ -174,7 +174,7 @@ def parse_scope(text: str) -> str:
     """Return the scope of an accuracy goal: `largest`, `total` or a share such as `90%-of-cells`.
 
     Example:
-        >>> parse_of("Largest"), parse_of("total"), parse_of("90 %-of-cells"), parse_of("0.5-of-cells")
+        >>> parse_scope("Largest"), parse_scope("total"), parse_scope("90 %-of-cells"), parse_scope("0.5-of-cells")
         ('largest', 'total', '90%-of-cells', '50%-of-cells')
     """
     of = text.strip().lower()

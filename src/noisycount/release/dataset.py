@@ -85,7 +85,7 @@ class AvailableBudget:
 
     @property
     def left_in_rho(self) -> Fraction | None:
-        """Largest ε of one more answer after the first answer with Gaussian noise; None if it is the same as now.
+        """Largest ε of one more answer once an answer with Gaussian noise was given; None if it does not change.
 
         After the first answer with Gaussian noise, the sum of ε no longer counts, only the sum of ρ.
         """

@@ -33,25 +33,33 @@ def ledger_forms(plan: QueryPlan, dataset: str, source: Source) -> Forms:
     scales = [exact_text(level.mechanism.exact_scale) for level in plan.noise.levels]
     listed: dict[str, object] = {"table": plan.facts, "where": plan.where, "scales": scales}
     if not (isinstance(plan, ListPlan) and plan.equals_count):
-        return _request(plan, records, listed), FormerRequests(lambda: _requests(plan, records, [listed]))
+        return _request_of_version(plan, records, listed), FormerRequests(
+            lambda: _requests_of_versions(plan, records, [listed])
+        )
     wordings = dict.fromkeys((plan.texts[0], canonical_text(plan.readings[0].asked)))
     counted = [{"where": text, "scale": scales[0]} for text in wordings]
-    request, *reworded = [_request(plan, records, question) for question in counted]
+    request, *reworded = [_request_of_version(plan, records, question) for question in counted]
 
     def build_formers() -> list[Request]:
-        counts = _requests(plan, records, counted)
-        tables = _requests(plan, records, [{**listed, "where": None}])
+        counts = _requests_of_versions(plan, records, counted)
+        tables = _requests_of_versions(plan, records, [{**listed, "where": None}])
         return [*counts, *tables] if isinstance(plan, CountPlan) else [*tables, *counts]
 
     return request, FormerRequests(build_formers, reworded)
 
 
-def _requests(plan: QueryPlan, records: RecordsIdentity, questions: Sequence[Mapping[str, object]]) -> list[Request]:
+def _requests_of_versions(
+    plan: QueryPlan, records: RecordsIdentity, questions: Sequence[Mapping[str, object]]
+) -> list[Request]:
     """Return the request of each question for each version of the records, the present version first."""
-    return [_request(plan, records, question, version) for version in _versions(records) for question in questions]
+    return [
+        _request_of_version(plan, records, question, version)
+        for version in _version_members(records)
+        for question in questions
+    ]
 
 
-def _request(
+def _request_of_version(
     plan: QueryPlan,
     records: RecordsIdentity,
     question: Mapping[str, object],
@@ -61,11 +69,11 @@ def _request(
     price = plan.loss
     goal = {} if plan.goal is None else {"within": plan.goal.to_json()}
     shared = {"unit": records[1], "mechanism": plan.noise.levels[0].mechanism.name}
-    text = json.dumps({**question, **goal, **shared, **(version or _versions(records)[0])}, sort_keys=True)
+    text = json.dumps({**question, **goal, **shared, **(version or _version_members(records)[0])}, sort_keys=True)
     return Request(records[0], text, price.epsilon, price.rho if price.epsilon is None else None, price.delta)
 
 
-def _versions(records: RecordsIdentity) -> list[dict[str, str | None]]:
+def _version_members(records: RecordsIdentity) -> list[dict[str, str | None]]:
     """Return the members of a question that state the version of the records, the present version first."""
     _, _, versions, edition, is_exact = records
     members: list[dict[str, str | None]] = [{"version": version} for version in versions]

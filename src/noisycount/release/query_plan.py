@@ -97,7 +97,7 @@ class QueryPlan(ABC):
         return [*self.order_refusals, *self.impossible_reasons]
 
     def require_possible(self, is_paid: Callable[[], bool]) -> None:
-        """Raise PredicateError if there are reasons to refuse the query, and it is not paid for."""
+        """Raise PredicateError if there are reasons to refuse the query, unless it was already paid for."""
         if self.refusals and not is_paid():
             impossible = "; ".join(self.impossible_reasons)
             raise PredicateError("; ".join(self.order_refusals) or f"no record can match: {impossible}")
@@ -114,7 +114,7 @@ class QueryPlan(ABC):
 
     @property
     def order(self) -> NDArray[np.int64] | None:
-        """Index in the stored answer of each count of the first level, in the order asked; None if keys are hidden."""
+        """Index in the stored answer of each count of the first level, as the query orders them; None: hidden keys."""
         return None
 
     def at_price(self, epsilon: Fraction) -> Self:
@@ -228,7 +228,7 @@ class CellsPlan(GroupedPlan):
 
     @property
     def order(self) -> NDArray[np.int64]:
-        """Index in the stored answer of each cell, in the order asked."""
+        """Index of each cell in the stored answer, in the order of the query."""
         return self.canonical.node_indices[0]
 
     @property

@@ -200,7 +200,7 @@ def rehearse_query(query: Query, plan: QueryPlan, unit: str | None, size: int | 
     kinds = {column.name: column.stored.kind for column in sorted(plan.read, key=lambda column: column.name)}
     facts: dict[str, Any] = {"remaining": Fraction(0), "dataset": MADE_UP, "key": "", "unit": unit}
     facts["confidence"] = query.confidence
-    with make_up_records(kinds, unit, _examples(plan), units, plan.schema.tables) as source:
+    with make_up_records(kinds, unit, _named_values(plan), units, plan.schema.tables) as source:
         answer, stopped = draw_answer(plan, source)
         exact = None if isinstance(plan, HiddenKeysPlan) else TableAnswer.from_levels(count_levels(plan, source))
     if (goal := plan.goal) is not None and stopped is not None:
@@ -212,7 +212,7 @@ def rehearse_query(query: Query, plan: QueryPlan, unit: str | None, size: int | 
     return Rehearsal(query, units, None if exact is None else counts, release)
 
 
-def _examples(plan: QueryPlan) -> Examples:
+def _named_values(plan: QueryPlan) -> Examples:
     """Return the values that a query names, by column."""
     pairs = [pair for predicate in row_conditions(plan.predicates) for pair in values_in_condition(predicate)]
     if isinstance(plan, CellsPlan | HiddenKeysPlan):

@@ -39,12 +39,12 @@ class PublishedAnswer(Charted):
         raise NotImplementedError
 
     @property
-    def _protected(self) -> str:
+    def _protected_unit(self) -> str:
         """The privacy unit that the answer protects: "person" or "row"."""
         return unit_noun(self.unit)
 
     @property
-    def _payment(self) -> str:
+    def _payment_words(self) -> str:
         """Charge of this call in words, or a note that it was free."""
         return "asked before: free" if self.repeated else f"charged {self.charge_text}"
 
@@ -147,13 +147,13 @@ class Release(PublishedAnswer):
     @property
     def odds(self) -> str:
         """Odds to which the answer can move an even guess about one person or row, in words."""
-        return odds_sentence(self.epsilon, self._protected)
+        return odds_sentence(self.epsilon, self._protected_unit)
 
     def _repr_html_(self) -> str:
         """Return one line for a notebook."""
         return (
             f"<p><b>{signed(self.answer)} {plus_minus(self.error)}</b> "
-            f"({percent(self.confidence)}) for <code>{escape(self.where)}</code>; {self._payment}, "
+            f"({percent(self.confidence)}) for <code>{escape(self.where)}</code>; {self._payment_words}, "
             f"{approximately(self.remaining)} left; ε = {exact_text(self.epsilon)}: "
             f"{escape(self.odds)}</p>"
         )

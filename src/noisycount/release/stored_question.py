@@ -166,7 +166,7 @@ class StoredQuestion:
 
     @property
     def replacement_loss(self) -> Loss:
-        """Loss for this entry if one unit replaces another; for a top-up, beyond that of the answer it tops up."""
+        """Loss for this entry if one unit replaces another. For a top-up, only the loss beyond the earlier answer's."""
         charged, total = self.entry.request.epsilon, self.entry.loss.epsilon
         if self._own_noise is None:
             return self.entry.request.price
@@ -211,13 +211,13 @@ class StoredQuestion:
 
     @cached_property
     def _plan_and_release(self) -> tuple[TablePlan, TableRelease | None] | None:
-        """Noise of the answer, combined over all of its draws, and the answer; None if the question is not readable."""
+        """Noise of the answer, combined over all its draws, and the answer; None if the question is not readable."""
         with suppress(*_UNREADABLE):
             answer, is_combined = self.answer, len(parts_of(self.entry)) > 1 and self.entry.answer is not None
             noises: Noises = gaussian_noises(self.entry) if is_combined else self._noises_of_entry
             levels, places, labels = self._levels_order_and_labels(answer)
-            plan = self._plan(noises, self.entry.loss, levels)
-            return plan, None if answer is None else self._release(answer, plan, levels, places, labels)
+            plan = self._plan_of_levels(noises, self.entry.loss, levels)
+            return plan, None if answer is None else self._stored_release(answer, plan, levels, places, labels)
         return None
 
     @cached_property
@@ -229,7 +229,7 @@ class StoredQuestion:
             # a top-up under Gaussian noise is a separate draw at the charge; under Laplace noise its scale follows from
             # the total loss
             loss = self.entry.request.price if identity_of(self.entry.request).is_gaussian else self.entry.loss
-            return self._plan(self._noises_of_entry, loss, self._levels_order_and_labels(self.answer)[0])
+            return self._plan_of_levels(self._noises_of_entry, loss, self._levels_order_and_labels(self.answer)[0])
         return None
 
     @property
@@ -248,7 +248,7 @@ class StoredQuestion:
         kinds = {noise.name: noise for noise in TABLE_NOISES.values()}
         return [kinds[self.asked["mechanism"]](scale) for scale in scales_in(self.asked)]
 
-    def _plan(self, noises: Noises, loss: Loss, levels: Sequence[Level]) -> TablePlan:
+    def _plan_of_levels(self, noises: Noises, loss: Loss, levels: Sequence[Level]) -> TablePlan:
         """Return the noise of levels at a price.
 
         Sensitivities and shares are not stored. Their ratio follows from the scale, and errors depend on nothing else.
@@ -304,7 +304,7 @@ class StoredQuestion:
         names = [part.column.name for part in parts]
         return all_levels(codes, names, margins, has_other=bool(self.table.get("other")))
 
-    def _release(
+    def _stored_release(
         self,
         answer: TableAnswer,
         plan: TablePlan,
@@ -376,7 +376,7 @@ def _keys_and_codes(
 
 
 def _reorder_cells(values: list[list[Any]], codes: Codes, order: NDArray[np.int64]) -> tuple[list[list[Any]], Codes]:
-    """Return the keys of each column, and for each cell the indices of its keys, with the cells in another order.
+    """Return the keys of each column, and the indices of the keys of each cell, after a change of the order of cells.
 
     The keys of a column have the order in which they first appear in the cells, as in the question that was asked.
     """

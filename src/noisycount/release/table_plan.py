@@ -72,7 +72,7 @@ def plan_of(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_re
     noise_at: NoiseAt = partial(count_plan, is_replacement=is_replacement)
     if query.is_list:
         noise_at = partial(table_plan, [level_of_questions(len(texts))], groups=None, is_replacement=is_replacement)
-    noise = noise_at(_price(query, noise_at, has_hidden_keys=False))
+    noise = noise_at(_stated_price(query, noise_at, has_hidden_keys=False))
     goal = None if query.at_most is None else _accuracy_goal(query, noise)
     return (ListPlan if query.is_list else CountPlan)(readings, texts, noise, goal, schema_of(schema))
 
@@ -106,7 +106,7 @@ def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *,
         )
     else:
         noise_at = partial(table_plan, question.levels(), groups=groups, is_replacement=is_replacement)
-    noise = noise_at(_price(query, noise_at, has_hidden_keys=is_hidden))
+    noise = noise_at(_stated_price(query, noise_at, has_hidden_keys=is_hidden))
     if is_hidden:
         return HiddenKeysPlan(question, noise, None, schema_of(schema))
     return CellsPlan(
@@ -123,7 +123,7 @@ def _accuracy_goal(query: Query, noise: TablePlan) -> AccuracyGoal:
     return goal
 
 
-def _price(query: Query, noise_at: NoiseAt, *, has_hidden_keys: bool) -> TablePrice:
+def _stated_price(query: Query, noise_at: NoiseAt, *, has_hidden_keys: bool) -> TablePrice:
     """Return the price that a query states, the largest price of its goal, or the smallest price for its accuracy.
 
     Args:

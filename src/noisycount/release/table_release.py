@@ -277,28 +277,28 @@ class TableRelease(Columns, PublishedAnswer):
     @property
     def odds(self) -> str:
         """Odds to which the answers can move an even guess about one person or row, in words."""
-        return self.plan.odds(self._protected)
+        return self.plan.odds(self._protected_unit)
 
     def _repr_html_(self) -> str:
         """Return the first rows for a notebook."""
         places = range(min(len(self), MOST_ROWS))
-        rows = [self._texts(place) for place in places]
+        rows = [self._row_texts(place) for place in places]
         header = ["level", *self.labels.names, f"answer ({percent(self.confidence)})"]
         caption, left_out = self.where or "all records", len(self) - len(rows)
-        return row_table(caption, header, rows, self._notes(), left_out)
+        return row_table(caption, header, rows, self._common_notes(), left_out)
 
-    def _texts(self, place: int) -> list[str]:
+    def _row_texts(self, place: int) -> list[str]:
         """Return the texts of one row: its level, its keys, and its answer with the error."""
         level, node = self.place(place)
         answer, error = int(self.answers[level][node]), self.error_at(level, node)
         labels = self.labels.texts(self.levels[level], node)
         return [self.levels[level].name, *labels, f"{signed(answer)} {plus_minus(error)}"]
 
-    def _notes(self) -> Iterator[str]:
+    def _common_notes(self) -> Iterator[str]:
         """Yield the notes about all rows."""
         if len(self) > 1:
             yield f"all at once within {plus_minus(max(self.errors_of_all))}"
-        yield self._payment
+        yield self._payment_words
         yield f"{self.price.text} for the whole table: {self.odds}"
 
     def _facts(self) -> dict[str, object]:
@@ -329,7 +329,7 @@ class TableRelease(Columns, PublishedAnswer):
 
     @property
     def goal_facts(self) -> dict[str, object]:
-        """Accuracy goal of the answers, and if they meet it; empty for an answer at a price."""
+        """Accuracy goal of the answers, with the statement if they meet it; empty for an answer at a fixed price."""
         if self.within is None:
             return {}
         near_of = {} if self.near_of is None else {"near_of": self.near_of}

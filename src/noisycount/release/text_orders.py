@@ -196,7 +196,7 @@ def _clock_literal(text: str) -> str:
     """Return a time of day in the form that columns of times have, in quotes; `…` if there is no such time.
 
     Example:
-        >>> _written_clock("8:30"), _written_clock("1:30 PM"), _written_clock("08:30:00.500"), _written_clock("25:00")
+        >>> _clock_literal("8:30"), _clock_literal("1:30 PM"), _clock_literal("08:30:00.500"), _clock_literal("25:00")
         ("'08:30:00'", "'13:30:00'", "'08:30:00.5'", '…')
     """
     digits, half = re.fullmatch("([0-9:.]+)[^0-9]*?([AaPp]?)[Mm. ]*", text).groups()  # type: ignore[union-attr]  # a clock

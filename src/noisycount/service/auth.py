@@ -44,7 +44,7 @@ class Attempts:
     def seconds_left(self, host: str) -> float:
         """Return the seconds until the network of an address may show another wrong key; 0 if it may now."""
         with self._turn:
-            failure_times = self._failed.get(_network(host))
+            failure_times = self._failed.get(_network_of_address(host))
             if failure_times is None or len(failure_times) < MOST_ATTEMPTS:
                 return 0.0
             return max(0.0, failure_times[0] + ATTEMPT_SECONDS - self.clock())
@@ -52,14 +52,14 @@ class Attempts:
     def fail(self, host: str) -> None:
         """Remember that a wrong key came from an address."""
         with self._turn:
-            network = _network(host)
+            network = _network_of_address(host)
             self._failed.setdefault(network, deque(maxlen=MOST_ATTEMPTS)).append(self.clock())
             self._failed.move_to_end(network)
             while len(self._failed) > _MOST_NETWORKS:
                 self._failed.popitem(last=False)
 
 
-def _network(host: str) -> str:
+def _network_of_address(host: str) -> str:
     """Return the network of an address: an IPv4 address itself, or the first 64 bits of an IPv6 address."""
     try:
         address = ip_address(host)

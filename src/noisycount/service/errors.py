@@ -28,7 +28,7 @@ from noisycount.tasks.documentation import with_addresses
 
 
 class ServiceError(NoisyCountError):
-    """A refusal that only the service makes. Each class has one sentence."""
+    """A refusal that only the service makes. The message of each class is one sentence."""
 
     sentence = ""
 

@@ -246,7 +246,7 @@ class Keyring:
         """
         key = Key.read(text) or _NO_KEY
         stored_key = self._parse()[2].get(key.id, _UNKNOWN)
-        is_right = hmac.compare_digest(key.digest(self._secret()), stored_key.digest)
+        is_right = hmac.compare_digest(key.digest(self._hash_secret()), stored_key.digest)
         return stored_key if is_right and stored_key.state(self.now()) is KeyState.VALID else None
 
     def valid_key(self, key_id: str) -> IssuedKey | None:
@@ -260,9 +260,9 @@ class Keyring:
         try:
             make_private(self.folder)
             with _lock_file(self.folder / "access.lock"):
-                if not self._secret():
+                if not self._hash_secret():
                     write_private(self._secret_path, secrets.token_bytes(_SECRET_BYTES))
-                keys, secret = list(self.issued()), self._secret()
+                keys, secret = list(self.issued()), self._hash_secret()
                 yield keys, secret
                 parts = [key.parts for key in keys]
                 content = {"version": _VERSION, "keys": parts, "seal": _keyed_hash_of_all(parts, secret)}
@@ -277,7 +277,7 @@ class Keyring:
         file_content = self._contents[path] = _FileContent.read(path, self._contents.get(path))
         return file_content.content
 
-    def _secret(self) -> bytes:
+    def _hash_secret(self) -> bytes:
         """Return the secret of the hashes; empty if no key was ever issued."""
         content = self._bytes_or_none(self._secret_path)
         if content is not None and len(content) == _SECRET_BYTES:
@@ -292,7 +292,7 @@ class Keyring:
     def _read(self, content: bytes) -> Keys:
         """Parse the content of the file. Raise ConfigError if it is damaged."""
         secret = self._bytes_or_none(self._secret_path) or b""
-        is_secret = len(secret) == _SECRET_BYTES  # if not, `_secret` raises an error at every check of a key
+        is_secret = len(secret) == _SECRET_BYTES  # if not, `_hash_secret` raises an error at every check of a key
         try:
             members = json.loads(content)
             seal = _keyed_hash_of_all(members["keys"], secret)

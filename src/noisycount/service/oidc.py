@@ -72,12 +72,12 @@ class Tokens:
         if not is_of_login(header, self.config.algorithms):
             return None
         registry = JWSRegistry(algorithms=self.config.algorithms, strict_check_header=False)
-        signed = jws.deserialize_compact(token, self._key, registry=registry)
+        signed = jws.deserialize_compact(token, self._key_of_token, registry=registry)
         claims = json_object(signed.payload or b"")
         subject = subject_of(claims, self.config, self.now())
         return None if subject is None else self.users.get(subject)
 
-    def _key(self, signed: GuestProtocol) -> Key:
+    def _key_of_token(self, signed: GuestProtocol) -> Key:
         """Return the issuer's key that the header of a token names. Raise ValueError if there is none."""
         key_id: Any = signed.headers().get("kid")
         key = self.keys.key(key_id) if key_id is None or isinstance(key_id, str) else None
@@ -230,9 +230,9 @@ class IssuerKeys:
             if isinstance(self.config.keys, Path):
                 self._store_keys(_content_of(self.config.keys))
             elif self._is_older_than(_FRESH):
-                self._refresh()
+                self._refresh_keys()
             if self._key_with_id(key_id) is None and not isinstance(self.config.keys, Path):
-                self._refresh()
+                self._refresh_keys()
             if self._content is None:
                 raise ConfigError(f"the keys of {self.config.issuer} cannot be fetched: check its address")
             return self._key_with_id(key_id)
@@ -245,20 +245,20 @@ class IssuerKeys:
     def _is_older_than(self, seconds: float) -> bool:
         return self._got is None or self.clock() - self._got > seconds
 
-    def _refresh(self) -> None:
+    def _refresh_keys(self) -> None:
         """Fetch the keys, unless this was tried a moment ago. If it fails, the present keys are used for a day."""
         now = self.clock()
         if self._tried is not None and now - self._tried < _PAUSE:
             return
         self._tried = now
         try:
-            self._store_keys(self.fetch(self._address()))
+            self._store_keys(self.fetch(self._keys_address()))
             self._got = now
         except (OSError, ValueError, KeyError, TypeError, ConfigError):
             if self._is_older_than(_LONGEST_KEPT):
                 self._content, self._keys = None, ()
 
-    def _address(self) -> str:
+    def _keys_address(self) -> str:
         """Return the address of the keys, as the owner states or as the issuer publishes."""
         if self.config.keys is not None:
             return str(self.config.keys)

@@ -180,7 +180,7 @@ class OpenSources:
         with self._locks[dataset.name]:
             opened = self._opened.get(dataset.name)
             if opened is None or not opened.is_current(self.ledger):
-                work = partial(self._current, dataset)
+                work = partial(self._open_current_records, dataset)
                 opened = self._opened[dataset.name] = work() if self.tick is None else self.tick.hold_until_tick(work)
             return opened
 
@@ -189,8 +189,8 @@ class OpenSources:
         for name in list(self._opened):
             self._opened.pop(name).close()
 
-    def _current(self, dataset: DatasetConfig) -> "Records":
-        """Open the records by their description in the ledger, which is written first if it is missing."""
+    def _open_current_records(self, dataset: DatasetConfig) -> "Records":
+        """Open the records by their description in the ledger. If the description is missing, it is written first."""
         from noisycount.tasks import opening  # noqa: PLC0415 - loads the question language
 
         records = opening.records_of(dataset, opening.catalog_of(self.ledger, self.configuration))

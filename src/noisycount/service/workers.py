@@ -117,7 +117,7 @@ def run_workers(
 
 
 def _start_worker(arguments: tuple[Config, socket, SharedMemory, bool]) -> SpawnProcess:
-    process = _CONTEXT.Process(target=_serve, args=arguments)
+    process = _CONTEXT.Process(target=_serve_as_worker, args=arguments)
     process.start()
     return process
 
@@ -134,7 +134,7 @@ def _end_processes(processes: list[SpawnProcess], patience: float) -> None:
             process.join()
 
 
-def _serve(configuration: Config, listener: socket, shared: SharedMemory, slots: bool) -> None:  # noqa: FBT001
+def _serve_as_worker(configuration: Config, listener: socket, shared: SharedMemory, slots: bool) -> None:  # noqa: FBT001
     """Serve as one of several workers, until the watching process ends this one or has ended itself."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the other process decides
     threading.Thread(target=_follow_parent, daemon=True).start()

@@ -289,7 +289,7 @@ def sums_so_far(release: TableRelease) -> list[tuple[float, float]]:
 def shown_rows(
     release: TableRelease, places: Iterable[int]
 ) -> Iterator[tuple[tuple[str, ...], int, int, tuple[int, int]]]:
-    """Yield the rows with the indices `places`: the texts of the keys, the answer, its error, and (level, node)."""
+    """Yield, for each row index in `places`, the texts of the keys, the answer, its error, and (level, node)."""
     for level, node in map(release.place, places):
         keys = release.labels.texts(release.levels[level], node)
         yield keys, int(release.answers[level][node]), release.error_at(level, node), (level, node)
@@ -420,7 +420,7 @@ def hidden_key_words(
 
 
 def simultaneous_errors(plan: TablePlan, confidence: float, counts: int | None = None) -> Sequence[int | None]:
-    """Return for each level the error that holds for all counts at once; None if the number of counts is not known."""
+    """Return, for each level, the error that holds for all its counts at once; None if their number is not known."""
     if plan.size is None and counts is None:
         return [None] * len(plan.levels)
     return plan.errors_of_all(confidence, counts)

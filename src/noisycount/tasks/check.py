@@ -221,7 +221,7 @@ def examine(dataset: DatasetConfig, configuration: Config, *, renews: bool = Fal
         "former": former,
         "same_unit": _same_unit(dataset, configuration),
     }
-    with _examined(dataset, record, configuration, copies=is_unit_stated, **facts) as (inspection, checked):
+    with _inspected_records(dataset, record, configuration, copies=is_unit_stated, **facts) as (inspection, checked):
         in_doubt = record is None and not renews and bool(inspection.check.names_like_values)
         if in_doubt or not (inspection.fits and is_unit_stated):
             return inspection
@@ -232,7 +232,7 @@ def examine(dataset: DatasetConfig, configuration: Config, *, renews: bool = Fal
 def _examined_table(
     table: GroupTable, dataset: DatasetConfig, configuration: Config, catalog: Catalog, *, renews: bool
 ) -> AbstractContextManager[tuple[Inspection, CheckedFiles | None]]:
-    """Check one of several tables of a data set, and compare it with its description in the ledger; see `_examined`."""
+    """Check one of several tables of a data set, and compare it with its description in the ledger."""
     settings, name = table.settings, part_name(dataset.account, table.name)
     stated = DatasetConfig(
         table.name,
@@ -248,11 +248,13 @@ def _examined_table(
         vouched=settings.claim.vouched,
     )
     record = catalog.of_table(dataset.account, table.name).known(name, replace(settings, renews=renews))
-    return _examined(stated, record, configuration, is_configured=True, is_unit_stated=True, group=dataset.name)
+    return _inspected_records(
+        stated, record, configuration, is_configured=True, is_unit_stated=True, group=dataset.name
+    )
 
 
 @contextmanager
-def _examined(
+def _inspected_records(
     dataset: DatasetConfig,
     record: DatasetRecord | None,
     configuration: Config,
@@ -396,7 +398,7 @@ def _compare_with_description(
 
 
 def _with_reason(column: ColumnCheck, dataset: DatasetConfig) -> ColumnCheck:
-    """Return a column; if its kind is from the ledger, its reason states that."""
+    """Return a column. If its kind comes from the ledger, the stated reason for the kind says so."""
     is_unit_stated = column.form is None or column.name in (dataset.kinds or {})
     if is_unit_stated or column.name == dataset.unit:
         return column

@@ -168,7 +168,9 @@ def column_table(inspection: Inspection, findings: Sequence[Finding]) -> Table:
         order = {name: place for place, name in enumerate(marks)}
         shown_columns = sorted(columns, key=lambda column: order.get(column.name, len(order)))[:_FIRST_COLUMNS]
     names = {column.name for column in shown_columns}
-    texts = [(column.name, _kind_words(column), _remarks(inspection, column, marks)) for column in shown_columns]
+    texts = [
+        (column.name, _kind_words(column), _remarks_on_column(inspection, column, marks)) for column in shown_columns
+    ]
     numbers = [(column.missing, column.unreadable) for column in shown_columns]
     others: dict[str, list[ColumnCheck]] = {}
     for column in columns:
@@ -203,8 +205,8 @@ def _finding_titles(findings: Sequence[Finding]) -> dict[str, list[str]]:
     return marks
 
 
-def _remarks(inspection: Inspection, column: ColumnCheck, marks: Mapping[str, Sequence[str]]) -> str:
-    """Return the remarks on a column: its findings, the reason why it is unused, its texts, the reason of its kind.
+def _remarks_on_column(inspection: Inspection, column: ColumnCheck, marks: Mapping[str, Sequence[str]]) -> str:
+    """Return the remarks on a column: its findings, its texts, and the reasons why it is unused or has its kind.
 
     The texts are the most frequent ones, or only their number if each has few rows.
     """
@@ -414,7 +416,7 @@ def group_facts(inspection: GroupInspection) -> Facts:
 
 def table_of_tables(inspection: GroupInspection) -> Table:
     """Return a table with a row for each table: its rows, its persons, and how it is joined."""
-    numbers = [_numbers(inspection, facts) for facts in inspection.group.facts]
+    numbers = [_numbers_of_table(inspection, facts) for facts in inspection.group.facts]
     rows, persons, alone = (align_right([row[place] for row in numbers]) for place in range(3))
     joins = [join_words(facts) for facts in inspection.group.facts]
     names = [facts.name for facts in inspection.group.facts]
@@ -423,7 +425,7 @@ def table_of_tables(inspection: GroupInspection) -> Table:
     ]
 
 
-def _numbers(inspection: GroupInspection, facts: TableFacts) -> tuple[str, str, str]:
+def _numbers_of_table(inspection: GroupInspection, facts: TableFacts) -> tuple[str, str, str]:
     """Return the numbers of rows, of persons, and of persons in no other table; a number that is unknown is empty."""
     rows, table = signed(inspection.tables[facts.name].check.rows), inspection.joint_check(facts.name)
     return (rows, "", "") if table is None else (rows, signed(table.persons), signed(table.alone))

@@ -267,7 +267,7 @@ def _find_broken_links(inspection: GroupInspection) -> Iterator[Finding]:
 
 
 def _find_unexplained_rows(link: LinkCheck) -> Iterator[Finding]:
-    """Yield a finding if a look-up lacks values."""
+    """Yield a finding if a look-up has no row for some values of the table that it explains."""
     if link.unmatched:
         text = (
             f"{number_of('row', link.unmatched)} {'has' if link.unmatched == 1 else 'have'} "

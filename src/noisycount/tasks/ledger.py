@@ -60,13 +60,13 @@ class Account:
     def words(self) -> tuple[str, str, str]:
         """Budget, spent loss and remaining budget, as texts."""
         if self.budget is None or self.left is None:
-            return "none", self._spent, "-"
+            return "none", self._spent_text, "-"
         if self.in_epsilon:
-            return self.budget.text, self._spent, exact_text(self.left)
-        return self.budget.text, self._spent, AvailableBudget(self.budget, self.spent).words
+            return self.budget.text, self._spent_text, exact_text(self.left)
+        return self.budget.text, self._spent_text, AvailableBudget(self.budget, self.spent).words
 
     @property
-    def _spent(self) -> str:
+    def _spent_text(self) -> str:
         """Spent loss as text: ε alone if the budget is in ε and no δ was spent, else every sum that is defined."""
         spent, sums = self.spent, []
         if self.in_epsilon and spent.epsilon is not None and not spent.delta:
@@ -183,7 +183,7 @@ def price_name(entries: Sequence[Entry]) -> str:
 
 
 def price_words(entry: Entry) -> str:
-    """Return the charge of an entry: ε as a number if there is no δ, with a plus sign if it is a top-up."""
+    """Return the charge of an entry as text: ε as a number if there is no δ, with a plus sign for a top-up."""
     request = entry.request
     plus = "+" if entry.replaces else ""
     if request.epsilon is None or request.delta:

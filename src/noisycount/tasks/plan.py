@@ -98,12 +98,12 @@ def plan_for_guess(guess: float, within: float, confidence: float, queries: int 
     """Return the plan for answers within ±within·guess with a confidence. Reads no data."""
     error = as_written(within, "within") * as_written(guess, "guess")
     goal = f"{{within:{within:g}}} of {{guess:{guess:g}}}"
-    return _plan(error, confidence, queries, goal, within, guess)
+    return _plan_for_error(error, confidence, queries, goal, within, guess)
 
 
 def plan_for_error(error: Fraction, confidence: float, queries: int = 1, guess: float | None = None) -> Plan:
     """Return the plan for answers within ±error records with a confidence."""
-    return _plan(error, confidence, queries, f"{{error:{float(error):g}}}", None, guess)
+    return _plan_for_error(error, confidence, queries, f"{{error:{float(error):g}}}", None, guess)
 
 
 def plan_at_epsilon(epsilon: Fraction, confidence: float, queries: int = 1, guess: float | None = None) -> Plan:
@@ -112,7 +112,7 @@ def plan_at_epsilon(epsilon: Fraction, confidence: float, queries: int = 1, gues
     return Plan(epsilon, width, confidence, queries, guess=guess)
 
 
-def _plan(  # noqa: PLR0913, PLR0917  (a goal and its words)
+def _plan_for_error(  # noqa: PLR0913, PLR0917  (a goal and its words)
     error: Fraction, confidence: float, queries: int, goal: str, within: float | None, guess: float | None
 ) -> Plan:
     """Return the plan for answers within ±error records. Raise QueryError if no ledger stores its price."""

@@ -92,7 +92,7 @@ class PaidSoFar:
         return _delta_of_loss(self.loss, epsilon)
 
     def delta_replaced(self, epsilon: Fraction) -> float | None:
-        """Return δ against an adversary who also knows that the person is in the records; None if it is not larger."""
+        """Return δ against an adversary who knows that the person is in the records; None if it is not larger."""
         return None if self.replacement_loss == self.loss else _delta_of_loss(self.replacement_loss, epsilon)
 
 

@@ -166,7 +166,7 @@ def table_hint(view: View) -> Facts:
 
 
 def budget_words(view: View) -> str:
-    """Return the remaining budget in words, with the number of answers that it pays for, if there is at least one."""
+    """Return the remaining budget in words, with the number of answers that it pays for (if any)."""
     remains = view.remains
     words = remaining_words(remains.of_dataset, remains.dataset_budget)
     if remains.quota is not None and remains.of_quota is not None:

@@ -76,7 +76,7 @@ def with_files(query: Query, questions: Path | None, keys_from: Path | None, dat
 
 
 def _keys_of_file(path: Path, items: Sequence[ColumnGrouping]) -> Mapping[str, TypedKeys] | list[TypedKeys]:
-    """Return the keys of a file: those of one column by its name, or those of each cell as tuples.
+    """Return the keys in a file: the keys of one column under its name, or the keys of each cell as tuples.
 
     `items` are the columns of --by; each tuple has their order. Raise NoisyCountError if the file has other columns, or
     too many rows.

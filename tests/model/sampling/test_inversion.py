@@ -76,7 +76,7 @@ def test_edges_take_as_many_digits_as_they_need(law: Law, monkeypatch: pytest.Mo
     """Digits are added until every edge is decided."""
     edges = law.edges(31)
     monkeypatch.setattr(enclosure, "_GUARD", 5)
-    assert law._edges(31, 36) is None  # noqa: SLF001 - so that digits must be added
+    assert law._certain_edges(31, 36) is None  # noqa: SLF001 - so that digits must be added
     assert law.edges(31) == edges
 
 

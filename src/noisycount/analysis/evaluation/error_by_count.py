@@ -69,14 +69,14 @@ class ErrorByCount:
     @property
     def average(self) -> float:
         """Mean absolute error, in records."""
-        first, last = self._counts
+        first, last = self._count_range
         if self.case.is_smooth:
             edges = np.unique(np.round(np.linspace(first, last + 1, _RUNS + 1)))
             return sum_of_smooth(self._error_terms, edges)
         return float(self._error_terms(np.arange(first, last + 1, dtype=np.float64)).sum())
 
     @property
-    def _counts(self) -> tuple[int, int]:
+    def _count_range(self) -> tuple[int, int]:
         """First and last count whose probability is not negligible."""
         table = self.case.truth.table
         likely = np.flatnonzero(table.logs >= table.logs.max() - _DEPTH)
@@ -108,14 +108,14 @@ class ErrorByCount:
         return np.exp(self.case.errors.log_heights(self._panel_starts[:, None] + self._node_offsets))
 
     @cached_property
-    def _weights(self) -> Reals:
+    def _node_weights(self) -> Reals:
         """Weights of the nodes in the expectation over the noise, shape (panels, nodes)."""
         return self._node_densities * (1.0 if self.case.errors.is_discrete else _WEIGHTS * (self._panel_length / 2))
 
     @cached_property
-    def _means(self) -> SmoothTable:
+    def _posterior_means(self) -> SmoothTable:
         """Posterior means at the nodes of the panel from an integer on, in records from that integer."""
-        first, last = self._counts
+        first, last = self._count_range
         counts, chances = self.case.counts, self.case.chances
         deviation = math.sqrt(chances @ (counts - chances @ counts / chances.sum()) ** 2)
         allowed = _EXACT * min(deviation, self.case.errors.spread)
@@ -138,27 +138,27 @@ class ErrorByCount:
     def _error_terms(self, counts: Reals) -> Reals:
         """Return P[K = k]·E|k − e(k + Z)| for rising counts k."""
         table = self.case.truth.table
-        step = max(1, _ENTRIES // self._weights.size)
-        parts = [self._errors(counts[begin : begin + step]) for begin in range(0, counts.size, step)]
+        step = max(1, _ENTRIES // self._node_weights.size)
+        parts = [self._errors_at_counts(counts[begin : begin + step]) for begin in range(0, counts.size, step)]
         return np.exp(table.logs[(counts - table.first).astype(np.int64)]) * np.concatenate(parts)
 
-    def _errors(self, counts: Reals) -> Reals:
+    def _errors_at_counts(self, counts: Reals) -> Reals:
         """Return E|k − e(k + Z)| for each count k."""
         starts = counts[:, None] + self._panel_starts
         integers = np.arange(starts[0, 0], starts[-1, -1] + 1)
         if integers.size > starts.size:
             integers = np.unique(starts)
         places = np.searchsorted(integers, starts)
-        table = self._means.at(integers)
+        table = self._posterior_means.at(integers)
         distances = np.abs(table[places] + self._panel_starts[:, None]).reshape(counts.size, -1)
-        integrals = distances @ self._weights.ravel()
+        integrals = distances @ self._node_weights.ravel()
         if not self.case.errors.is_discrete:
             at_start, at_end = (table @ (signs @ _TO_SERIES) for signs in _END_SIGNS)
             is_split = (at_start[places] < -self._panel_starts) & (at_end[places] > -self._panel_starts)
             rows, panels = np.nonzero(is_split)
             means = table[places[rows, panels]] + self._panel_starts[panels, None]
             split_panels = self._split_panel_integrals(means @ _TO_SERIES.T, self._panel_starts[panels])
-            np.add.at(integrals, rows, split_panels - np.einsum("pn,pn->p", np.abs(means), self._weights[panels]))
+            np.add.at(integrals, rows, split_panels - np.einsum("pn,pn->p", np.abs(means), self._node_weights[panels]))
         return np.asarray(integrals)
 
     def _split_panel_integrals(self, series: Reals, starts: Reals) -> Reals:

@@ -56,7 +56,7 @@ class Gap(NamedTuple):
 
 
 class PieceSum(NamedTuple):
-    """Integral, or sum, of the density of the error over the answers that the series cover, and the other answers."""
+    """Integral or sum of the density of the error over the answers that the series cover, with the answers left out."""
 
     error: float  # in records
     gaps: tuple[Gap, ...]  # in rising order; integers are answers of a gap if the noise is discrete
@@ -146,7 +146,7 @@ class ErrorByPiece:
 
     @property
     def _first_far(self) -> int:
-        """Smallest distance of a count that is never between j and an answer, if the noise has a kink; otherwise 0."""
+        """Smallest distance from j of the counts that never lie between j and an answer; 0 if the noise has no kink."""
         return self.width + 2 if self.is_kinked else 0
 
     @cached_property
@@ -215,8 +215,8 @@ class ErrorByPiece:
 
     @property
     def sum(self) -> PieceSum | None:
-        """Integral or sum of the density of the error over most answers; None if many others remain, or it is rough."""
-        return self._sum_over_answers if self.case.errors.is_discrete else self._integral
+        """Integral or sum of the density of the error over most answers; None if too many remain or it is imprecise."""
+        return self._sum_over_answers if self.case.errors.is_discrete else self._sum_by_integrals
 
     @property
     def _sum_over_answers(self) -> PieceSum | None:
@@ -246,7 +246,7 @@ class ErrorByPiece:
         return self._with_gaps(total, lows, highs)
 
     @property
-    def _integral(self) -> PieceSum | None:
+    def _sum_by_integrals(self) -> PieceSum | None:
         """Integral over the answers whose mean lies between two integers that are at most R records away."""
         table, first = self.case.truth.table, self.case.truth.table.first
         floor = _NEGLIGIBLE * self.case.errors.spread / self.case.errors.peak / table.logs.size
@@ -300,14 +300,14 @@ class _SumsAroundIntegers:
         return _Sums(self.lower[:, 0], self.lower[:, 1], self.upper[:, 0], self.upper[:, 1])
 
     @cached_property
-    def _near(self) -> Reals:
+    def _nearby_probabilities(self) -> Reals:
         """Probabilities of the counts j − R − 1 … j + R + 1 around each integer."""
         width = self.sums.width
         begin = self.sums.padding + self.start - width - 1
         return np.ascontiguousarray(sliding_window_view(self.sums.weights, 2 * width + 3)[begin : begin + self.number])
 
     @cached_property
-    def _balances(self) -> Reals:
+    def _far_balances(self) -> Reals:
         """Terms of U1 − L1 of the far counts, shape (integers, terms)."""
         return self.upper[:, 1] - self.lower[:, 1]
 
@@ -320,15 +320,15 @@ class _SumsAroundIntegers:
         """For each integer j the answer v whose posterior mean is j; nan if v lies outside of −R … R + 1."""
         width = self.sums.width
         grid = np.arange(-width, width + 2, dtype=np.float64)
-        values = _product(self._balances, self._far_terms(grid).T)
+        values = _small_matrix_product(self._far_balances, self._far_terms(grid).T)
         if self.sums.is_kinked:
-            values += _product(self._near, self.sums.near_moments)
+            values += _small_matrix_product(self._nearby_probabilities, self.sums.near_moments)
         is_above = values >= 0
         rows = np.flatnonzero(~is_above[:, 0] & is_above[:, -1])
         places = is_above[rows].argmax(axis=1)
         cells = places - 1 - width
         low, high = values[rows, places - 1], values[rows, places]
-        far, near = self._balances[rows], self._near_balances(rows, cells)
+        far, near = self._far_balances[rows], self._near_balances(rows, cells)
         before, before_value = cells.astype(np.float64), low
         answers = cells + low / (low - high)
         for _ in range(_SECANTS):
@@ -352,10 +352,10 @@ class _SumsAroundIntegers:
         width, terms = self.sums.width, self.sums.cell_terms.shape[1]
         lower, upper = np.empty((2, rows.size, 2 * terms))
         for cell, some in self._rows_by_cell(cells):
-            windows = self._near.take(rows[some], axis=0)
+            windows = self._nearby_probabilities.take(rows[some], axis=0)
             below, above = self.sums.near_kernels[cell]
-            lower[some] = _product(windows[:, : width + 2], below)
-            upper[some] = _product(windows[:, width + 2 :], above)
+            lower[some] = _small_matrix_product(windows[:, : width + 2], below)
+            upper[some] = _small_matrix_product(windows[:, width + 2 :], above)
         return lower.reshape(-1, 2, terms), upper.reshape(-1, 2, terms)
 
     def _near_balances(self, rows: Places, cells: Places) -> Reals | None:
@@ -420,7 +420,7 @@ class _SumsAroundIntegers:
         yield from zip(used.tolist(), np.split(order, firsts[1:]), strict=True)
 
 
-def _product(tall: Reals, small: Reals) -> Reals:
+def _small_matrix_product(tall: Reals, small: Reals) -> Reals:
     """Return the product of a tall matrix and a small one. Threads of BLAS would wait longer than they compute."""
     return np.asarray(np.einsum("nt,tg->ng", tall, small), np.float64)
 

@@ -183,7 +183,7 @@ class RoundedAnswer:
 
     @property
     def tie(self) -> float:
-        """Probability that the answer lies in 0..n if the noise is discrete, as rounding then keeps it; else 0."""
+        """Probability that rounding does not change the answer: that it lies in 0..n; 0 if the noise is continuous."""
         if not self.case.gap:
             return 0.0
         widths = np.full(1, self.case.size + 1.0)
@@ -230,14 +230,18 @@ class WholeEstimate:
     @property
     def error(self) -> float:
         """Mean absolute error E|K − estimate|."""
-        return self._geometric_error if self.case.errors.is_geometric else self._mean_over_counts(WholeEstimate._errors)
+        return (
+            self._geometric_error
+            if self.case.errors.is_geometric
+            else self._mean_over_counts(WholeEstimate._errors_at_counts)
+        )
 
     @property
     def _geometric_error(self) -> float:
         """Σ_m P[K <= m, Y >= s] + P[K > m, Y < s], where the estimate exceeds m if the answer is at least s.
 
-        P[Z >= z] is P[Z >= 0]·e^(−z/scale) for z >= 0, so that one of the two sums is a look-up in the sums on one side
-        of s. The other sum follows from P[Z < z] = 1 − P[Z >= z].
+        As P[Z >= z] is P[Z >= 0]·e^(−z/scale) for z >= 0, one of the two sums is looked up in the sums on one side of
+        s. The other sum follows from P[Z < z] = 1 − P[Z >= z].
         """
         case, starts, thresholds = self.case, self.starts, self.values[:-1]
         inner = np.ceil(starts) - 1  # the last count below s
@@ -288,11 +292,11 @@ class WholeEstimate:
         return WholeEstimate(self.case, self.values[first : last + 1], self.starts[first:last])
 
     @property
-    def _ranges(self) -> tuple[Reals, Reals]:
-        """Smallest answer of each value, and the smallest answer above it; ∓FAR at the ends. Shape (steps,) each."""
+    def _answer_ranges(self) -> tuple[Reals, Reals]:
+        """Start and end of the answers of each value, shape (steps,) each; −FAR and FAR at the two ends."""
         return np.append(-FAR, self.starts), np.append(self.starts, FAR)
 
-    def _errors(self, counts: Reals) -> Reals:
+    def _errors_at_counts(self, counts: Reals) -> Reals:
         """Return E|K − estimate| given each count k.
 
         It is ∫ P[estimate <= t] dt over t < k plus ∫ P[estimate > t] dt over t > k.
@@ -311,7 +315,7 @@ class WholeEstimate:
 
         If the estimate e is below the answer Y, the condition is K < (e + Y)/2; if it is above, K > (e + Y)/2.
         """
-        starts, stops = self._ranges
+        starts, stops = self._answer_ranges
         farther = self.values + 2 * np.maximum(counts - self.values, 0) + self.case.gap
         nearer = self.values + 2 * np.minimum(counts - self.values, 0)
         chances = self.case.chances_between(counts, np.maximum(starts, farther), stops)
@@ -326,7 +330,7 @@ class WholeEstimate:
         errors = self.case.errors
         chances = np.zeros((counts.size, self.values.size))
         if errors.is_discrete:
-            starts, stops = self._ranges
+            starts, stops = self._answer_ranges
             mirrored = 2 * counts - self.values
             for answers, differ in ((self.values + 0 * counts, True), (mirrored, mirrored != counts)):
                 within = (starts <= answers) & (answers < stops) & differ
@@ -344,7 +348,7 @@ def median_estimate(case: Case) -> WholeEstimate:
 
 
 def mode_estimate(case: Case) -> WholeEstimate:
-    """Return the smallest posterior mode: it exceeds m at answers for which it is a count above m.
+    """Return the smallest posterior mode. It exceeds m at the answers for which a count above m is the smallest mode.
 
     If the assumed distribution is log-concave, that is so if m + 1 has a larger weight than m.
     """

@@ -1,4 +1,4 @@
-"""Mean absolute error of an estimate of the count, and the probability that it is closer to the count than the answer.
+"""Mean absolute error of an estimate, and the probability that the estimate is closer to the count than the answer.
 
 The module also has the joint distribution of count and answer for samples of the records, and the range of assumed
 rates for which an estimate has a smaller error than the answer.
@@ -120,7 +120,7 @@ def sampled_estimate(
     log_joint = (logs + _log_table(believed, start, stop))[possible]
     scaled = answers[possible] * size / sample_size
     counts = np.arange(start, stop + 1, dtype=np.float64)
-    estimates = _estimates(by, scaled, counts, log_joint, size)
+    estimates = _estimates_of_answers(by, scaled, counts, log_joint, size)
     if by == "mode" and noise is None:  # two counts often have equal weights; `refine_array` compares them exactly
         estimates = refine_array(answers[possible], assumed or population, mechanism, "mode")
     unsure = _mean_absolute_deviations(counts, log_joint, estimates) * _EQUAL if by == "mean" else 0 * estimates
@@ -144,7 +144,7 @@ def _log_table(table: CountTable, start: int, stop: int) -> Reals:
     return np.pad(table.logs, (table.first - start, stop - table.last), constant_values=-np.inf)
 
 
-def _estimates(by: str, scaled: Reals, counts: Reals, log_weights: Reals, size: int) -> Reals:
+def _estimates_of_answers(by: str, scaled: Reals, counts: Reals, log_weights: Reals, size: int) -> Reals:
     """Return the estimate for each answer.
 
     Args:
@@ -413,7 +413,7 @@ def _rate_limits(deviation: float) -> tuple[float, float]:
 
 
 def _find_sign_change(excess: Callable[[float], float], inside: float, end: float, first_step: float) -> float:
-    """Return the rate at which the excess changes sign, from negative at `inside` to positive; `end` if it does not.
+    """Return the rate at which the excess, negative at `inside`, becomes positive; `end` if it stays negative.
 
     The excess grows about as the square of the distance from `inside`. The search is for that square, in which the
     excess is nearly linear.

@@ -1,4 +1,4 @@
-"""Mean absolute error of the posterior mean, and the probability that it is closer to the count than the answer.
+"""Mean absolute error of the posterior mean, and the probability that the mean is closer to the count than the answer.
 
 Both are integrals over the answers if the noise is continuous, and sums over the answers if it is discrete.
 """
@@ -118,7 +118,7 @@ def _integrals_over_pieces(case: Case, starts: Reals, stops: Reals) -> Reals:
     lengths = stops - starts
     owners, masses = np.arange(lengths.size), np.zeros(lengths.size)
     for _ in range(_HALVINGS if lengths.size else 0):
-        integrals, last_terms = _quadrature(case, starts, lengths)
+        integrals, last_terms = _quadrature_over_pieces(case, starts, lengths)
         rough = last_terms > _SMOOTH * (masses.sum() + integrals.sum()) / math.sqrt(lengths.size)
         masses += np.bincount(owners, np.where(rough, 0.0, integrals), masses.size)
         if not rough.any():
@@ -129,7 +129,7 @@ def _integrals_over_pieces(case: Case, starts: Reals, stops: Reals) -> Reals:
     return masses
 
 
-def _quadrature(case: Case, starts: Reals, lengths: Reals) -> tuple[Reals, Reals]:
+def _quadrature_over_pieces(case: Case, starts: Reals, lengths: Reals) -> tuple[Reals, Reals]:
     """Return the integral of the density of the error over each piece, and the size of its last two terms."""
     integrals, last_terms = np.empty((2, lengths.size))
     step = _CHUNK // _NODES.size
@@ -161,7 +161,7 @@ _LEAST_BY_PIECE = 0.05
 
 
 def error_by_piece(case: Case) -> float | None:
-    """Return the mean absolute error by sums around each integer, or None if these do not have the precision."""
+    """Return the mean absolute error by sums around each integer, or None if these sums are too imprecise."""
     by_piece = ErrorByPiece.of_case(case)
     found = None if by_piece is None else by_piece.sum
     if found is None:

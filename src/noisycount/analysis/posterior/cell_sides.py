@@ -58,13 +58,13 @@ class CellSides:
         return SummedSides(self.table, self.errors, self.span)
 
     @cached_property
-    def _weights(self) -> Reals:
+    def _padded_weights(self) -> Reals:
         """The probabilities relative to the largest one, between zeros."""
         weights = np.exp(self.table.logs - self.table.logs.max())
-        return np.pad(weights, self._padding)
+        return np.pad(weights, self._padding_length)
 
     @property
-    def _padding(self) -> int:
+    def _padding_length(self) -> int:
         """Zeros on each side of the probabilities: a window begins at most `reach` beyond the table."""
         return 3 * self.reach + 8
 
@@ -82,7 +82,7 @@ class CellSides:
         return self.lower(answers, floors), self.upper(answers, floors + 1)
 
     def share_above(self, answers: Reals, edges: Reals) -> Reals:
-        """Return P[K > edge | Y = answer] for each answer and its edge, whose ties need every digit."""
+        """Return P[K > edge | Y = answer] for each answer and its edge, to all digits, as ties must be found."""
         return self.summed.share_above(answers, edges)
 
     def _sums_beyond_edges(self, way: int, answers: Reals, edges: Reals) -> Side:
@@ -100,7 +100,7 @@ class CellSides:
             powers = chebvander(2 * (answers[some] - floors[some]) - 1, self.series.shape[1] - 1)
             sums[:, some] = np.einsum("nq,nsq->sn", powers, series)
         masses, moments = sums
-        edge_logs = np.log(np.abs(self.series[[0, -1], 0]).max() * self._weights.sum())
+        edge_logs = np.log(np.abs(self.series[[0, -1], 0]).max() * self._padded_weights.sum())
         is_empty = edges < self.table.first if way < 0 else edges > self.table.last
         is_sound = (masses > np.exp(edge_logs + _SOUND)) | is_empty
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -132,8 +132,8 @@ class CellSides:
         steps = np.arange(number)
         cells = self.series[gap - way * steps + self.reach + 1]
         kernel = np.concatenate([cells, steps[:, None] * cells], axis=1)
-        starts = edges - self.reach + self._padding - (number - 1 if way < 0 else 0)
-        windows = np.lib.stride_tricks.sliding_window_view(self._weights, number)
+        starts = edges - self.reach + self._padding_length - (number - 1 if way < 0 else 0)
+        windows = np.lib.stride_tricks.sliding_window_view(self._padded_weights, number)
         kernel = np.ascontiguousarray(kernel[::-1] if way < 0 else kernel)
         rows = max(1, _ENTRIES // number)
         sums = [windows[starts[row : row + rows]] @ kernel for row in range(0, starts.size, rows)]

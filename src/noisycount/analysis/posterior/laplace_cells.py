@@ -267,7 +267,9 @@ class LaplaceCells:
         return (-math.inf if self.logit[0] == -math.inf else first, math.inf if self.logit[-1] == math.inf else last)
 
     def means(self, answers: Reals, extremes: tuple[float, float]) -> Reals:
-        """Return the posterior mean for each answer, shape as given; beyond the cells, the mean at their end.
+        """Return the posterior mean for each answer, in the shape of the answers.
+
+        Beyond the cells it is the mean at their end.
 
         `extremes` are the smallest and the largest answer.
         """
@@ -284,8 +286,8 @@ class LaplaceCells:
     def _write_means(self, answers: Reals, means: Reals, start: int, *, is_inside: bool) -> None:
         """Write the means of `_MANY` answers, from index `start` on, in chunks that stay in the cache.
 
-        With u = y − m the exponent is logit + (1 − 2u)/b. If the cells span few scales, it is computed as a function of
-        m minus 2y/b: that is faster, and precise enough. `is_inside`: no answer is beyond the cells.
+        With u = y − m the exponent is logit + (1 − 2u)/b. If the cells span few scales, the exponent is computed as a
+        function of m minus 2y/b, which is faster and precise enough. `is_inside`: no answer is beyond the cells.
         """
         (low, high), slope = self.ends, -2 / self.scale
         is_short, last = (high - low) < _SHORT * self.scale, np.nextafter(high - low, 0)
@@ -439,8 +441,8 @@ class WideCells:
 def wide_cells(population: Population, mechanism: SymmetricNoise) -> WideCells | None:
     """Return cells for answers within 40 standard deviations of the mode and at least 1,024 records from both ends.
 
-    Return None if that leaves no cell, or if the prior is not log-concave or has no smooth logarithm: only for the
-    others the quantities are smooth.
+    Return None if that leaves no cell, or if the quantities are not smooth: if the prior is not log-concave, or has no
+    smooth logarithm.
     """
     prior = population.smooth_prior
     if prior is None or not prior.is_log_concave:

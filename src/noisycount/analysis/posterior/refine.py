@@ -47,7 +47,7 @@ def surprises(answers: Reals, population: Population, mechanism: Mechanism) -> R
 
 
 def _surprise_under(population: Population, mechanism: Mechanism) -> Callable[[float], float]:
-    """Return the surprise as a function of the answer: a sum over the counts that matter, if they are few."""
+    """Return the surprise as a function of the answer. If few counts matter, it is a sum over them."""
     prior = population.law()
     first, last = prior.counts_within(_DEPTH)
     if last - first > _WIDEST or not isinstance(mechanism, SymmetricNoise) or mechanism.errors.is_costly:
@@ -150,9 +150,9 @@ def _warn_of_contradiction(
 ) -> None:
     """Warn once if answers contradict the population, and state their number.
 
-    The surprise rises with the rank of a low answer from below, and with the rank of a high answer from above. It is
-    nearly proportional to the rank if the answers are as expected, so that interpolation finds the first answer that is
-    not surprising in few steps.
+    The surprise rises with the rank of a low answer from below, and with the rank of a high answer from above. If the
+    answers are as expected, the surprise is nearly proportional to the rank. So interpolation finds the first answer
+    that is not surprising in few steps.
     """
     low, high = not_surprising_range(population, mechanism)
     if not answers.size or (low <= extremes[0] and extremes[1] <= high):
@@ -184,7 +184,7 @@ def posterior_values(
 ) -> Reals:
     """Return an integer of each answer's posterior, such as a quantile. It must never fall as the answer rises.
 
-    If it is equal for both ends of a run of sorted answers, it is taken for the whole run.
+    If the integer is equal at both ends of a run of sorted answers, it is the same for the whole run.
     Shapes: answers (answers,).
     """
     different, places = np.unique(answers, return_inverse=True)

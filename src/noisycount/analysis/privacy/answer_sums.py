@@ -94,7 +94,10 @@ class Mesh:
 
     @cached_property
     def sums_from_last(self) -> tuple[NDArray[np.longdouble], NDArray[np.longdouble]]:
-        """Σ Q over the points from each one on, and Σ Q·(d − d*) with the offset d* of that point; 0 after the last."""
+        """Sums over the points from each point on: of Q, and of Q·(d − d*) with the offset d* of that point.
+
+        The last element, after the last point, is 0.
+        """
         offsets, weights = self.points.offsets, self.points.weights.astype(np.longdouble)
         masses = np.append(np.cumsum(weights[::-1])[::-1], 0.0)
         moments = np.append(np.cumsum((np.diff(offsets) * masses[1:-1])[::-1])[::-1], [0.0, 0.0])
@@ -102,18 +105,18 @@ class Mesh:
 
     def largest_near(self, epsilon: float) -> LargestLoss | None:
         """Return the largest loss if ε is above 7/8 of it; otherwise None."""
-        return self._largest if epsilon > self._near_from else None
+        return self._largest_loss if epsilon > self._near_from else None
 
     @cached_property
     def _near_from(self) -> float:
         """Seven eighths of the largest loss; inf if there is no largest loss."""
         steepest = self.errors.steepest
         if not self.pair.is_shift:
-            steepest = None if self._largest is None else self._largest.loss
+            steepest = None if self._largest_loss is None else self._largest_loss.loss
         return math.inf if steepest is None else (1 - _NEAR_LARGEST) * float(steepest)
 
     @cached_property
-    def _largest(self) -> LargestLoss | None:
+    def _largest_loss(self) -> LargestLoss | None:
         """Largest loss of the pair; None if the noise is not geometric."""
         return LargestLoss.from_pair(self.pair, self.errors, self.points)
 
@@ -140,7 +143,7 @@ class SumsBelowLargestLoss:
 
     @property
     def is_precise(self) -> bool:
-        """True if λ is more precise than a sum of terms, so that the log-odds here are better."""
+        """True if λ is more precise than a sum of terms, so that the log-odds of this class are better."""
         return self.largest.error <= self.rounding
 
     @property
@@ -252,13 +255,13 @@ class Terms:
         object.__setattr__(self, "_values", products)
         object.__setattr__(self, "_negative", values.size if is_nothing else int(values.searchsorted(0.0)))
         if not is_nothing and weights.min() < _UNDERFLOWS:
-            lost, (logs, highest) = weights < _UNDERFLOWS, self._logs
+            lost, (logs, highest) = weights < _UNDERFLOWS, self._log_terms
             products[lost] = np.sign(values[lost]) * np.exp(logs[lost] + highest)
         flat_scale = self._scale_of_flat() if self._sums_at_largest_loss is None else 0
         object.__setattr__(self, "_flat_scale", flat_scale)
 
     @cached_property
-    def _logs(self) -> tuple[Reals, float]:
+    def _log_terms(self) -> tuple[Reals, float]:
         """Logarithms of |Q·w| less the largest of them, and the largest logarithm itself."""
         with np.errstate(divide="ignore"):
             logs = self.points.log_weights[self._near] + np.log(np.abs(self.excess.at(self._offsets)))
@@ -267,7 +270,7 @@ class Terms:
 
     @property
     def _sums_at_largest_loss(self) -> SumsBelowLargestLoss | None:
-        """Sums next to the largest loss, if their log-odds are the most precise ones; otherwise None."""
+        """Sums next to the largest loss; None if the log-odds from other sums are more precise."""
         return self.below if self.below is not None and self.below.is_precise else None
 
     def _relevant_points(self) -> slice:
@@ -340,7 +343,7 @@ class Terms:
         below = -float(np.add.reduce(terms[: self._negative]))
         if min(above, below) > _SMALL * max(above, below, 1.0):  # no term underflows, nor does the quotient
             return math.log(above / below)
-        logs = self._logs[0] + densities
+        logs = self._log_terms[0] + densities
         return log_sum(logs[self._negative :]) - log_sum(logs[: self._negative])
 
     def root_between_counts(self, answer: float) -> tuple[float, float]:
@@ -384,9 +387,9 @@ class Terms:
     def beyond_with_gains(self, answer: float) -> tuple[Certified, float]:
         """Return P₊[Y >= answer] − e^ε·P₋[Y >= answer], and the sum of its positive terms in the direct formula."""
         best, gains = self._direct_sum(answer)
-        others = [self._from_threshold, *([] if self.below is None else [self.below.beyond])]
+        others = [self._sum_from_threshold, *([] if self.below is None else [self.below.beyond])]
         for other in others:
-            if best.error > _CANCELLED * self._rounding * best.value:
+            if best.error > _CANCELLED * self._term_rounding * best.value:
                 best = min(best, other(answer), key=lambda one: one.error)
         return best, gains
 
@@ -445,7 +448,7 @@ class Terms:
         products = self._values * chances
         lost = chances < _UNDERFLOWS
         if lost.any():
-            logs = self._logs[0][lost] + self.errors.log_exceedance(errors[lost]) + self._logs[1]
+            logs = self._log_terms[0][lost] + self.errors.log_exceedance(errors[lost]) + self._log_terms[1]
             products[lost] = np.sign(self._values[lost]) * np.exp(logs)
         gains = np.add.reduce(products[self._negative :])
         losses = np.add.reduce(products[: self._negative])
@@ -461,7 +464,7 @@ class Terms:
             uncertainty += self.excess.uncertainty(offsets, weights)
         return self._difference(float(gains), -float(losses), uncertainty), float(gains)
 
-    def _from_threshold(self, answer: float) -> Certified:
+    def _sum_from_threshold(self, answer: float) -> Certified:
         """Return Σ Q·w·(S(answer − k) − S(answer − k*)) − (e^ε − 1)·S(answer − k*), with k* the threshold of w.
 
         S is the tail probability of the noise. No term of the sum is negative.
@@ -488,9 +491,9 @@ class Terms:
 
     def _difference(self, gains: float, losses: float, uncertainty: float = 0.0) -> Certified:
         """Return gains less losses, each a sum of terms that are not negative."""
-        return difference(gains, losses, self._rounding, uncertainty)
+        return difference(gains, losses, self._term_rounding, uncertainty)
 
     @property
-    def _rounding(self) -> float:
+    def _term_rounding(self) -> float:
         """Relative error of a term."""
         return self.pair.rounding + self.errors.rounding

@@ -22,13 +22,13 @@ _HIGHEST = 1e250  # bound of a moment: the minimum with another number never tak
 
 @frozen(eq=False)
 class Clusters:
-    """Distributions of numbers X >= 0 given each case, as clusters at ascending values, the first of which is 0.
+    """Distributions of numbers X >= 0 given each case, as clusters at ascending values from 0 on.
 
     A cluster has a mass, the probability of its value, and optionally a moment, the mean of X in the cluster times the
-    mass. A number between two values is assigned to one of them at random, so that its mean stays. The clustered values
-    are thus X with additional spread, or lowered beyond the last value. The means of the clusters have less spread than
-    X. For a concave function that rises with X, the expected value is at least that of the clustered values, and at
-    most that of the means of the clusters (Jensen).
+    mass. A number between two values is replaced by one of them at random, such that its mean does not change. The
+    clustered values are thus X with additional spread, or lowered beyond the last value. The means of the clusters have
+    less spread than X. By Jensen's inequality, the expected value of a concave rising function of X has two bounds: its
+    mean over the clustered values is a lower one, its mean over the means of the clusters an upper one.
 
     Attributes:
         tables: Masses and, if they are needed, moments divided by e^start; shape (cases, numbers, 1 or 2, values).
@@ -100,7 +100,7 @@ class Clusters:
         starts = typical - self.below
         scales = np.exp(np.minimum(_LARGEST, self.starts - starts))[:, None]
         raised = (numbers * np.exp(np.minimum(_LARGEST, -starts)))[:, None]
-        edges = self._edges
+        edges = self._relative_values
         places, shares = _position_between(raised + scales * edges, edges, self.slope / self.steps)
         tables = self.tables
         if tables.shape[2] > 1:
@@ -126,7 +126,7 @@ class Clusters:
     def _lower_minimum(self, other: Self, chances: Reals) -> float:
         """Return the lower bound, from P[X >= x]·P[Z >= x] summed over the values, in units of e^start."""
         both = _cumulative_masses_from(self.tables[:, 0, 0]) * _cumulative_masses_from(other.tables[:, 0, 0])
-        return float(chances @ (both[:, 1:] @ np.diff(self._edges)))
+        return float(chances @ (both[:, 1:] @ np.diff(self._relative_values)))
 
     def _upper_minimum(self, other: Self, chances: Reals) -> float:
         """Return the upper bound, from the cluster means: the lower one, or the smaller mean within one cluster."""
@@ -139,7 +139,7 @@ class Clusters:
         return float(chances @ (same + apart).sum(axis=1))
 
     @property
-    def _edges(self) -> Reals:
+    def _relative_values(self) -> Reals:
         """The values of the clusters, divided by the smallest one above 0."""
         ranks = np.arange(self.tables.shape[-1] - 1) / self.steps
         return np.concatenate([[0.0], np.exp(self.slope * ranks)])
@@ -171,7 +171,7 @@ def _position_between(values: Reals, edges: Reals, step: float) -> tuple[NDArray
 
 
 def _cumulative_masses_from(masses: Reals) -> Reals:
-    """Return the sum of the masses from each value on."""
+    """Return, for each value, the sum of the masses from that value on."""
     return np.cumsum(masses[:, ::-1], axis=1)[:, ::-1]
 
 
@@ -196,7 +196,7 @@ class Paths:
             chances: Probabilities of the present case, a row for each preceding case.
         """
         ends = np.cumsum(self.sizes).tolist()
-        weights = chances[:, self._cases]
+        weights = chances[:, self._case_of_values]
         masses = [row[:end] * self.masses[:end] for row, end in zip(weights, ends, strict=True)]
         values = np.concatenate([self.values[:end] for end in ends])
         return replace(self, masses=np.concatenate(masses), values=values, sizes=tuple(ends))
@@ -208,7 +208,7 @@ class Paths:
 
     def scaled_by_case(self, halves: int) -> Self:
         """Return the distributions of X·e^(slope·halves·(c − q/2)) in the cases c = 0, …, q."""
-        logs = self.slope * halves * (self._cases - (len(self.sizes) - 1) / 2)
+        logs = self.slope * halves * (self._case_of_values - (len(self.sizes) - 1) / 2)
         values = self.values * np.exp(np.minimum(_LARGEST, logs))
         return replace(self, values=np.minimum(values, _HIGHEST))
 
@@ -217,7 +217,7 @@ class Paths:
         return replace(self, values=self.values + numbers)
 
     def expected_minimum(self, other: Self, chances: Reals) -> tuple[float, float]:
-        """Return E min(X, Z) twice, as both bounds; X and Z are independent given a case with these chances."""
+        """Return E min(X, Z) as the lower and as the upper bound. Given the case, X and Z are independent."""
         pairs = zip(chances.tolist(), self._masses_and_values, other._masses_and_values, strict=True)
         total = sum(
             chance * _expected_minimum(*case_law, *other_case_law)
@@ -233,7 +233,7 @@ class Paths:
         return list(zip(np.split(self.masses, ends), np.split(self.values, ends), strict=True))
 
     @cached_property
-    def _cases(self) -> NDArray[np.intp]:
+    def _case_of_values(self) -> NDArray[np.intp]:
         """Case of each value."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 

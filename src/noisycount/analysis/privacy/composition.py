@@ -69,10 +69,10 @@ class OneAnswer:
 
     @property
     def price(self) -> float | None:
-        """ε of differential privacy, rounded up, if each record moves only its own count by one; otherwise None.
+        """ε of differential privacy, rounded up; None if one record can change the count by more than one.
 
-        For a sample of m of n records it is ln(1 + m/n·(e^ε − 1)). It is None if the noise has no such ε, or if the
-        records depend on each other.
+        For a sample of m of n records it is ln(1 + m/n·(e^ε − 1)). It is also None if the noise has no such ε, or if
+        the records depend on each other.
 
         Source: Balle, Barthe and Gaboardi (2018), Theorem 9, for samples.
         """
@@ -124,12 +124,12 @@ class GaussianAnswers:
     @cached_property
     def is_within_reach(self) -> bool:
         """True if T has few enough values. Scales such as 3 and 3.001 give too many."""
-        return sum(self._weights) + 2 * self._reach < _LONGEST
+        return sum(self._integer_weights) + 2 * self._noise_bound < _LONGEST
 
     def hockey_sticks(self, pairs: Sequence[Pair], epsilons: list[float]) -> list[list[Bounded]]:
         """Return δ in one direction, for each pair of distributions and each ε."""
-        total = sum(self._weights)
-        most = min(_WIDEST, max(1, (_LONGEST - 2 * self._reach) // (2 * total)))
+        total = sum(self._integer_weights)
+        most = min(_WIDEST, max(1, (_LONGEST - 2 * self._noise_bound) // (2 * total)))
         reach = window(self._closeness, most, _APART)
         found = [weigh_counts(pair, epsilons, reach) for pair in pairs]
         return [[self._delta_bounds(one) for one in each] for each in found]
@@ -144,14 +144,14 @@ class GaussianAnswers:
 
     def _hidden_part(self, one: Weighed) -> tuple[float, float]:
         """Return Σ_T min(Σ_{k >= t} v_k·P[T | k], Σ_{k < t} −v_k·P[T | k]), with v the weights, and its error."""
-        total = sum(self._weights)
+        total = sum(self._integer_weights)
         counts = one.above.size + one.below.size
-        size = 1 << math.ceil(math.log2(counts * total + 2 * self._reach + 1))
+        size = 1 << math.ceil(math.log2(counts * total + 2 * self._noise_bound + 1))
         above, below = np.zeros(size), np.zeros(size)
         start = one.below.size * total
         above[start : start + one.above.size * total : total] = one.above
         below[0:start:total] = one.below[::-1]
-        noise = self._transform(size)
+        noise = self._transform_of_noises(size)
         sides = (np.fft.irfft(np.fft.rfft(side) * noise, size) for side in (above, below))
         hidden = float(np.minimum(*sides).sum())
         length = math.sqrt(float(one.above @ one.above + one.below @ one.below))
@@ -159,10 +159,10 @@ class GaussianAnswers:
         weight = float(one.above.sum() + one.below.sum())
         return hidden, rounding * math.sqrt(size) * length + _OUTSIDE * weight
 
-    def _transform(self, size: int) -> Reals:
+    def _transform_of_noises(self, size: int) -> Reals:
         """Return the Fourier transform of the weighted sum of the noises on a circle of `size` values; it is real."""
         product: Reals = np.ones(size // 2 + 1)
-        for scale, weight in dict(zip(self.scales, self._weights, strict=True)).items():
+        for scale, weight in dict(zip(self.scales, self._integer_weights, strict=True)).items():
             reach = math.ceil(math.sqrt(2 * _DEPTH) * float(scale)) + 1
             errors = np.arange(-reach, reach + 1)
             masses = np.exp(-(errors**2) / (2 * float(scale) ** 2))
@@ -179,7 +179,7 @@ class GaussianAnswers:
         return -(distances**2) * precision / 8
 
     @cached_property
-    def _weights(self) -> tuple[int, ...]:
+    def _integer_weights(self) -> tuple[int, ...]:
         """Integer weight of each answer."""
         precisions = [1 / scale**2 for scale in self.scales]
         common = math.lcm(*(one.denominator for one in precisions))
@@ -188,9 +188,9 @@ class GaussianAnswers:
         return tuple(one // divisor for one in whole)
 
     @cached_property
-    def _reach(self) -> int:
+    def _noise_bound(self) -> int:
         """Bound of the weighted sum of the noises, which is as concentrated as a sum of Gaussian noises."""
-        pairs = zip(self.scales, self._weights, strict=True)
+        pairs = zip(self.scales, self._integer_weights, strict=True)
         variance = sum(float(scale * weight) ** 2 for scale, weight in pairs)
         return math.ceil(math.sqrt(2 * _DEPTH * variance)) + 1
 
@@ -232,8 +232,8 @@ def answer_groups(noises: Sequence[SymmetricNoise]) -> tuple[list[Answers], Answ
     """Return groups of answers that reveal at most what all answers reveal, and the one that reveals the same.
 
     The second value is None if no group reveals as much as all answers.
-    A subset of the answers reveals less. Laplace noise of a larger scale, continuous or discrete, is the sum of that of
-    a smaller scale and of independent noise. So n answers with the n-th smallest scale reveal at most what the n
+    A subset of the answers reveals less. Laplace noise of a larger scale, continuous or discrete, is the sum of Laplace
+    noise of a smaller scale and independent noise. So n answers with the n-th smallest scale reveal at most what the n
     answers with the n smallest scales reveal.
     """
     kinds = _group_alike(noises)
@@ -245,7 +245,7 @@ def answer_groups(noises: Sequence[SymmetricNoise]) -> tuple[list[Answers], Answ
 
 
 def _combine_alike(alike: Sequence[SymmetricNoise]) -> list[Answers]:
-    """Return the answers with noises of one kind as one object, or one by one if that is not possible."""
+    """Return the answers with noises of one kind, joined to one object if possible."""
     first = alike[0]
     if isinstance(first, Laplace | DiscreteLaplace):
         return [_equal_laplace_answers(first, len(alike))]
@@ -265,7 +265,7 @@ def _equal_laplace_answers(noise: Laplace | DiscreteLaplace, answers: int) -> An
 
 
 def _laplace_noises_by_scale(noises: Sequence[SymmetricNoise]) -> list[Laplace | DiscreteLaplace]:
-    """Return the continuous Laplace noises, or the discrete ones if there are more of these, by ascending scale."""
+    """Return the continuous or the discrete Laplace noises, whichever are more, by ascending scale."""
     laplace = [one for one in noises if isinstance(one, Laplace)]
     discrete = [one for one in noises if isinstance(one, DiscreteLaplace)]
     found: Sequence[Laplace | DiscreteLaplace] = max(laplace, discrete, key=len)

@@ -68,13 +68,13 @@ class Others:
         others = move.size - 1
         laws = (Binomial(others, cell.rate).deep_prior() for cell in (move.first, move.second))
         firsts, seconds = (law.counts_within(_DEPTH_OF_COUNTS) for law in laws)
-        table = _trinomial(move, firsts, seconds)
+        table = _trinomial_table(move, firsts, seconds)
         with_first = np.pad(table, ((1, 0), (0, 1)))
         with_second = np.pad(table, ((0, 1), (1, 0)))
         return cls((firsts[0], firsts[1] + 1), (seconds[0], seconds[1] + 1), with_first, with_second)
 
 
-def _trinomial(move: CellMove, firsts: tuple[int, int], seconds: tuple[int, int]) -> Reals:
+def _trinomial_table(move: CellMove, firsts: tuple[int, int], seconds: tuple[int, int]) -> Reals:
     """Return the joint distribution of both counts among the other records, shape (firsts, seconds).
 
     The trinomial probabilities are computed relative to one in the middle, from logarithms of factorials, and divided
@@ -239,8 +239,8 @@ def delta_upper_one_count(count: OneCount, answers: Sequence[Answer], epsilons: 
     """Return an upper bound of δ₊ of one count that has one or two answers, for each ε in ascending order.
 
     Two answers reveal at most what the count itself reveals. An answer with Laplace noise can be computed from one with
-    discrete Laplace noise of the same scale (see the page “Several answers”, Lemma 5.2), so that the discrete one
-    gives an upper bound too.
+    discrete Laplace noise of the same scale (see the page “Several answers”, Lemma 5.2). So the bound of the discrete
+    noise holds for both.
     """
     if len(answers) == 1:
         return [one.upper for one in _hockey_sticks(count, answers[0], tuple(epsilons))]
@@ -402,8 +402,9 @@ def _lower_bounds_of_one_cell(move: CellMove, epsilons: list[float]) -> list[flo
 class TableAnswers:
     """Divergences of answers about disjoint cells that hold all records.
 
-    Without noise, the bracket of δ has the width of rounding. With noise, its upper end holds for an adversary who also
-    knows the total of the two cells of a move, and its lower end for one who sees only the answers about these cells.
+    Without noise, the bracket of δ has the width of rounding. With noise, the upper end is the δ of an adversary who
+    also knows the total of the two cells of a move. The lower end is the δ of an adversary who sees only the answers
+    about these cells.
     """
 
     size: int
@@ -425,7 +426,7 @@ class TableAnswers:
 
 
 def worst_moves(size: int, cells: Sequence[Cell]) -> Iterator[CellMove]:
-    """Yield the moves that can have the largest δ₊: those between the rarest cells, up to two of each mechanism."""
+    """Yield the moves that can have the largest δ₊: moves between the two rarest cells of each mechanism."""
     kinds = defaultdict(list)
     for cell in cells:
         kinds[cell.mechanism].append(cell)

@@ -38,7 +38,7 @@ class PosteriorShifts:
         return PosteriorShifts(self.masses, slope * self.means, slope * self.lows, slope * self.highs)
 
     def spread(self) -> tuple[Reals, Reals]:
-        """Return values and their probabilities, with each bin moved to its two ends such that its mean stays."""
+        """Return values and their probabilities: each bin is divided between its ends without a change of its mean."""
         width = self.highs - self.lows
         share = np.divide(self.means - self.lows, width, out=np.zeros_like(width), where=width != 0)
         return np.concatenate([self.lows, self.highs]), np.concatenate([self.masses * (1 - share), self.masses * share])

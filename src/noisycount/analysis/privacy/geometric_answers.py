@@ -74,7 +74,9 @@ class Chain:
         laws = self._laws_at_threshold(nothing, sides, typical)
         beyond = self._other_side(laws)
         return [
-            self._bounds(one, *laws.at(place).expected_minimum(beyond.at(place + 1), self._threshold_probabilities))
+            self._bounds_with_rounding(
+                one, *laws.at(place).expected_minimum(beyond.at(place + 1), self._threshold_probabilities)
+            )
             for place, one in zip(range(0, 2 * len(windows), 2), windows, strict=True)
         ]
 
@@ -87,16 +89,19 @@ class Chain:
         """Return bounds of the hidden part of one window from all sequences of numbers of answers."""
         nothing, sides = Paths.zero(self.answers + 1, self.slope), _weights_above([one])
         above, below = (self._laws_at_threshold(nothing, side[:, None], np.zeros((len(side), 1))) for side in sides.T)
-        return self._bounds(one, *above.expected_minimum(self._other_side(below), self._threshold_probabilities))
+        return self._bounds_with_rounding(
+            one, *above.expected_minimum(self._other_side(below), self._threshold_probabilities)
+        )
 
     def _other_side(self, laws: Law) -> Law:
         """Return the distributions given the numbers of answers on the other side of the threshold.
 
-        Answers that are not beyond the threshold are on its other side or, if `is_centred`, on the threshold.
+        Answers that are not beyond the threshold are on its other side. If `is_centred`, they may also be on the
+        threshold.
         """
         return laws.mix_cases(self._thinning_matrix).reversed_cases if self.is_centred else laws.reversed_cases
 
-    def _bounds(self, one: Weighed, least: float, most: float) -> tuple[float, float]:
+    def _bounds_with_rounding(self, one: Weighed, least: float, most: float) -> tuple[float, float]:
         """Return bounds of the hidden part of a window, widened by the rounding error."""
         places = self.steps * (one.above.size + one.below.size)
         rounding = _UNIT * (self.answers + _PER_PLACE) * places
@@ -129,7 +134,7 @@ class Chain:
     def _typical_logs(self, sides: Reals) -> Reals:
         """Return the logarithm of X from each record on, with the mean number of answers beyond each record."""
         rise = self.slope * self.steps
-        beyond = self.answers * self._beyond * np.exp(-rise * np.arange(len(sides) + 1))
+        beyond = self.answers * self._beyond_probability * np.exp(-rise * np.arange(len(sides) + 1))
         growths = np.minimum(_LARGEST, rise * (beyond[:-1] + beyond[1:] - self.answers))
         with np.errstate(divide="ignore"):
             logs: Reals = np.maximum(np.log(sides), -_LARGEST)
@@ -139,7 +144,7 @@ class Chain:
         return logs
 
     @property
-    def _beyond(self) -> float:
+    def _beyond_probability(self) -> float:
         """Probability that an answer is beyond the threshold."""
         chance = math.exp(-self.slope)
         return chance / (1 + chance) if self.is_centred else 0.5
@@ -152,7 +157,7 @@ class Chain:
     @property
     def _threshold_probabilities(self) -> Reals:
         """Probabilities of C_0 at the threshold."""
-        return _binomial_table(self._beyond, self.answers)[-1]
+        return _binomial_table(self._beyond_probability, self.answers)[-1]
 
 
 def _weights_above(windows: Sequence[Weighed]) -> Reals:
@@ -236,7 +241,7 @@ class GeometricAnswers:
         allowed = _LEFT_OUT * one.known.value
         heavy = one.shortened(_WIDEST, allowed)
         few = heavy.shortened(near, 0.0)
-        is_enough = few.missed(self._closeness) <= heavy.missed(self._closeness) + allowed
+        is_enough = few.misjudged_weight(self._closeness) <= heavy.misjudged_weight(self._closeness) + allowed
         return few if is_enough else heavy
 
     def _delta_bounds(self, windows: Sequence[Weighed]) -> list[Bounded]:
@@ -275,7 +280,7 @@ class GeometricAnswers:
 
     def _delta_from_bounds(self, windows: Sequence[Weighed]) -> list[Bounded]:
         """Return δ₊ from its bounds: discrete noise on a grid from above, grid cells from below."""
-        seen = self._chain(windows)
+        seen = self._chain_of_windows(windows)
         hidden = seen.hidden_parts(windows)
         least = [low for low, _ in hidden]
         if self.answers > _MOST_ANSWERS:
@@ -287,7 +292,7 @@ class GeometricAnswers:
             _delta_between(one, low, most, seen) for one, low, (_, most) in zip(windows, least, hidden, strict=True)
         ]
 
-    def _chain(self, windows: Sequence[Weighed]) -> Chain:
+    def _chain_of_windows(self, windows: Sequence[Weighed]) -> Chain:
         """Return the chain of the answers on a grid that is fine enough for some windows."""
         answers = min(self.answers, _MOST_ANSWERS)
         # The mean of the answers hides about as much as two answers whose mean has the same scale.

@@ -81,7 +81,10 @@ class NoisyPair:
     def _deltas_at_once(
         self, asked: list[EpsilonExcess], forecast: ThresholdForecast, common: Mesh
     ) -> dict[float, Certified]:
-        """Return δ at those of many ε that need no formula of their own, from the thresholds at a few ε."""
+        """Return δ at many ε together, from the thresholds at a few of them.
+
+        Some ε, which need another formula, are left out.
+        """
         is_shift = self.pair.is_shift
         ordinary = [
             (epsilon, excess)
@@ -102,7 +105,7 @@ class NoisyPair:
         if len(known) < _SAMPLES // 2:
             return {}
         slack = 0.0 if is_shift or self.errors.steepest is None else _ROUNDED
-        found = certified_deltas(common, ordinary, known, self._margin, slack)
+        found = certified_deltas(common, ordinary, known, self._forecast_margin, slack)
         return {epsilon: one for (epsilon, _), one in zip(ordinary, found, strict=True) if one is not None}
 
     def _common_mesh(
@@ -140,10 +143,10 @@ class NoisyPair:
             mesh = common or self._make_mesh(
                 (math.floor(around), math.ceil(around)), self._highest_offset(around, excess)
             )
-            margin = self._margin * 4.0**again
+            margin = self._forecast_margin * 4.0**again
             if common is not None and again == 0:
                 margin = min(_NEARBY, 16 * step + 1)
-            below = self._below_largest_loss(asked, mesh)
+            below = self._sums_below_largest_loss(asked, mesh)
             terms = Terms(self.pair, self.errors, epsilon, excess, mesh.points, around, margin, below)
             margin = math.inf if terms.reaches_all else margin
             passage = self._find_sign_change(terms, self._make_search(around, step, slope, margin))
@@ -183,7 +186,7 @@ class NoisyPair:
                 search = self._make_search(place, search.step, slope, search.margin)
         return root(terms.log_odds, search)
 
-    def _below_largest_loss(self, asked: EpsilonExcess, mesh: Mesh) -> SumsBelowLargestLoss | None:
+    def _sums_below_largest_loss(self, asked: EpsilonExcess, mesh: Mesh) -> SumsBelowLargestLoss | None:
         """Return the sums next to the largest loss if ε lies there; otherwise None."""
         epsilon, excess = asked
         largest, rounding = mesh.largest_near(epsilon), self.pair.rounding
@@ -264,7 +267,7 @@ class NoisyPair:
         return 0.0
 
     @cached_property
-    def _margin(self) -> float:
+    def _forecast_margin(self) -> float:
         """Distance in records of a threshold from its forecast, within which the terms are exact."""
         return max(_NEARBY, self.errors.spread)
 
@@ -272,16 +275,16 @@ class NoisyPair:
     def _highest_answer(self) -> float:
         """Answer above which the log-odds are constant, or above which answers have a probability below 1e-300."""
         last = self.pair.base.support[1]
-        return last if self.errors.is_geometric else last + self._reach
+        return last if self.errors.is_geometric else last + self._noise_reach
 
     @cached_property
     def _lowest_answer(self) -> float:
         """Answer below which the log-odds are constant, or below which answers have a probability below 1e-300."""
         first = self.pair.base.support[0]
-        return first if self.errors.is_geometric else first - self._reach
+        return first if self.errors.is_geometric else first - self._noise_reach
 
     @property
-    def _reach(self) -> float:
+    def _noise_reach(self) -> float:
         """Error that the noise exceeds with a probability below 1e-300."""
         return min(self.errors.reach(_FAR_OUT), 2 * _FAR_OUT * self.errors.spread)
 
@@ -407,7 +410,7 @@ def hockey_sticks(pair: Pair, errors: CertifiedErrorLaw | None, epsilons: list[f
         return threshold > far and pair.log_tail_bound(threshold) <= _NEGLIGIBLE
 
     known = possible[: first_true(is_negligible, 0, len(possible))]
-    found = _without_noise(pair, known) if errors is None else _delta_with_noise(pair, errors, known)
+    found = _deltas_without_noise(pair, known) if errors is None else _delta_with_noise(pair, errors, known)
     underflows = [Certified.probability(0.0, 0.0)] * (len(possible) - len(known))
     return found + underflows + _zero_delta(pair, [one for _, one in asked[len(possible) :]])
 
@@ -430,7 +433,7 @@ def _delta_with_noise(pair: Pair, errors: CertifiedErrorLaw, asked: list[Epsilon
     return found + [NOTHING] * (len(asked) - len(below))
 
 
-def _without_noise(pair: Pair, asked: list[EpsilonExcess]) -> list[Certified]:
+def _deltas_without_noise(pair: Pair, asked: list[EpsilonExcess]) -> list[Certified]:
     """Return Σ Q·w over the counts from the threshold on, a sum without negative terms, for each ε.
 
     Counts at which w is 0 up to rounding add to the error, on both sides of the threshold.

@@ -34,9 +34,9 @@ _NARROW = 4.0  # smallest variance of noise that can be split, in units of `_LEA
 class Kernel:
     """Noise on a grid with some steps for each record, from −reach to reach records.
 
-    An answer that is rounded to the grid is a function of the answer, so that rounding can only lower δ. If the noise
-    is a sum D + R of independent parts with D on the grid, an adversary who gets the answer with D alone learns at
-    least as much, so that splitting can only raise δ.
+    An answer that is rounded to the grid is a function of the answer, so that rounding can only lower δ. The noise may
+    also be split into a sum D + R of independent parts with D on the grid. An adversary who gets the answer with D
+    alone learns at least as much, so that splitting can only raise δ.
     """
 
     reach: int  # largest distance of the noise from 0, in records
@@ -66,7 +66,7 @@ def noise_on_grid(mechanism: Exact | SymmetricNoise, steps: int) -> Kernel:
     """Return the noise of a mechanism on a grid with so many steps for each record."""
     if not isinstance(mechanism, SymmetricNoise):
         return Kernel(0, 1, np.ones(1), np.ones(1), 0.0, _HALF_WAY)
-    reach = _reach(mechanism)
+    reach = _noise_reach(mechanism)
     if mechanism.is_discrete:
         law = np.exp(mechanism.errors.log_heights(np.arange(-reach, reach + 1.0)))
         return Kernel(reach, 1, law, law, 0.0, _HALF_WAY)
@@ -84,7 +84,7 @@ def _summands(noise: SymmetricNoise) -> Sequence[SymmetricNoise]:
     return noise.noises if isinstance(noise, NoiseSum) else [noise]
 
 
-def _reach(noise: SymmetricNoise) -> int:
+def _noise_reach(noise: SymmetricNoise) -> int:
     """Return the distance in records beyond which noise has a probability of at most `LOST`."""
     return max(1, math.ceil(noise.error_with_tail(math.log(LOST))))
 
@@ -141,8 +141,8 @@ _PMF_ROUNDING = 1e-12  # relative error of the probabilities of a count
 class Lattice:
     """Distribution of one or more counts of independent records with independent noises.
 
-    The Fourier transform of the distribution is a power of that of one record, times the transforms of the noises. High
-    frequencies of wide distributions are so small that they are left out.
+    The Fourier transform of the distribution is a power of the transform of one record, times the transforms of the
+    noises. High frequencies of wide distributions are so small that they are left out.
     """
 
     records: int  # number of records
@@ -182,7 +182,7 @@ class Lattice:
     def shape(self) -> tuple[int, ...]:
         """Number of integers of each axis, rounded up to a length with a fast transform."""
         sizes = []
-        for (low, high), kernel in zip(self._spans, self.kernels, strict=True):
+        for (low, high), kernel in zip(self._count_spans, self.kernels, strict=True):
             sizes.append(transform_length(high - low + 1 + 2 * (kernel.reach + _BEYOND)))
         return tuple(sizes)
 
@@ -200,9 +200,15 @@ class Lattice:
     def error(self) -> float:
         """Upper bound of the sum of the absolute errors of all probabilities.
 
-        It covers the probability outside of the axes: counts on both sides, and noise twice, as it is wrapped around to
-        other points. It covers frequencies that are left out, and rounding: of transforms and of sums along the first
-        axis, bounded in the mean square, and of the power, with some rounding errors for each record.
+        The bound covers three errors:
+
+        1. The probability outside of the axes: that of counts on both sides, and twice that of noise, which is wrapped
+        around to other points.
+
+        2. The frequencies that are left out.
+
+        3. Rounding: of transforms and of sums along the first axis, bounded in the mean square, and of the power, with
+        some rounding errors for each record.
         """
         outside = 6 * LOST * len(self.kernels)
         levels = sum(math.log2(size) for size in self.shape)
@@ -240,17 +246,17 @@ class Lattice:
     @cached_property
     def _transform_of_counts(self) -> Complexes:
         """Fourier transform of the distribution of the counts, each shifted by its smallest value."""
-        turns = [self._phases(axis, 1) for axis in range(len(self.shape))]
+        turns = [self._axis_phases(axis, 1) for axis in range(len(self.shape))]
         total = sum(
             rate * reduce(np.multiply, [one**bit for one, bit in zip(turns, pattern, strict=True)])
             for pattern, rate in self.rates.items()
         )
         power: Complexes = np.power(total, self.records)
-        for axis, (low, _) in enumerate(self._spans):
-            power = power * self._phases(axis, -low)
+        for axis, (low, _) in enumerate(self._count_spans):
+            power = power * self._axis_phases(axis, -low)
         return power
 
-    def _phases(self, axis: int, count: int) -> Complexes:
+    def _axis_phases(self, axis: int, count: int) -> Complexes:
         """Return e^(−iθ·count) for the kept frequencies θ of an axis."""
         size = self.shape[axis]
         angles = (self._kept_frequencies[axis] * count) % size
@@ -292,7 +298,7 @@ class Lattice:
                 yield rate, self.rates[other]
 
     @cached_property
-    def _spans(self) -> list[tuple[int, int]]:
+    def _count_spans(self) -> list[tuple[int, int]]:
         """Smallest and largest value of each count; see `count_span`."""
         rates = [
             math.fsum(rate for pattern, rate in self.rates.items() if pattern[axis])
@@ -305,9 +311,9 @@ class Lattice:
 class CommonLattice(Lattice):
     """Distribution of two or more answers with independent noises to the same question.
 
-    The axes are the first answer, and the differences of the other answers from it. At given differences, the
-    distribution of the first answer is a convolution of that of the count with a product of noises. The differences are
-    as small as the noise for any number of records, and no record changes them.
+    The axes are the first answer, and the differences of the other answers from it. At given differences, the first
+    answer is distributed as a convolution of the count's distribution and a product of noises. The differences are as
+    small as the noise for any number of records, and no record changes them.
     """
 
     @property
@@ -318,7 +324,7 @@ class CommonLattice(Lattice):
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """Number of integers of the first answer, rounded up to a fast transform length, and of each difference."""
-        (low, high), *_ = self._spans
+        (low, high), *_ = self._count_spans
         first, *others = (2 * kernel.reach + 1 for kernel in self.kernels)
         return (transform_length(high - low + first + 2 * _BEYOND), *(first + width - 1 for width in others))
 
@@ -354,7 +360,7 @@ class CommonLattice(Lattice):
     @cached_property
     def _counts(self) -> Reals:
         """Probabilities of the counts from the smallest on, after one empty place."""
-        (low, high), *_ = self._spans
+        (low, high), *_ = self._count_spans
         rate = math.fsum(rate for pattern, rate in self.rates.items() if pattern[0])
         law = Binomial(self.records, min(1.0, rate)).law().pmf(np.arange(low, high + 1.0)) if self.records else [1.0]
         return np.concatenate([np.zeros(_BEYOND), law])

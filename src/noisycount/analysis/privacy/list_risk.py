@@ -238,7 +238,7 @@ class ListRisk(Shown):
         return min(1.0, upper + chance, self._worst(epsilon))
 
     def _bracket(self, population: Atoms, questions: tuple[Question, ...], epsilon: float) -> tuple[float, float]:
-        """Return bounds of δ of the list as `privacy_curve` does; the lower one is 0 if the list has no exact curve."""
+        """Return the bounds of `privacy_curve` for δ of the list; without an exact curve, the lower bound is 0."""
         answers = workload_answers(reduced_workload(population, questions, self.mechanisms))
         if isinstance(answers, BoundedWorkload):
             answers = replace(answers, fewer=None)

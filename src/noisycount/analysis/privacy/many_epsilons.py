@@ -86,7 +86,7 @@ class TermRows:
             object.__setattr__(self, name, value)
 
     def _sums_from_stop(self, stops: Places) -> tuple[Reals, Reals]:
-        """Return Σ Q·w over the points from the stop of each row on, nan if w is negative there, and its error."""
+        """Return, for each row, Σ Q·w over the points from its stop on, and its error; nan if w < 0 at the stop."""
         points = self.mesh.points
         linear = [one for one in self.excesses if isinstance(one, LinearExcess)]
         if len(linear) == len(self.excesses):
@@ -103,7 +103,7 @@ class TermRows:
         return gains, uncertainties
 
     def _windows(self) -> tuple[Places, int, Places]:
-        """Return the first point of each row, the number of points of a row, and the first one that no noise reaches.
+        """Return, for each row, its first point, its number of points, and the first point that no noise reaches.
 
         Between the last point of a row and the first one that no noise reaches, no weight matters.
         """
@@ -150,7 +150,7 @@ class TermRows:
         """
         errors = self.mesh.errors
         if self.is_flat:
-            thresholds = self._thresholds
+            thresholds = self._excess_thresholds
             distances = (answers - thresholds[:, 0]).tolist()
             rows = zip(distances, self._offsets - thresholds, strict=True)
             changes = np.stack([errors.log_change(distance, steps) for distance, steps in rows])
@@ -182,32 +182,32 @@ class TermRows:
         is_sound = (self._weights >= _UNDERFLOWS) | (self._values == 0)
         is_sound = is_sound.all(axis=1) & (gains > _SMALLEST)
         if self.is_flat:
-            others, their_bounds, is_precise = self._from_threshold(answers)
+            others, their_bounds, is_precise = self._sum_from_threshold(answers)
             is_better = is_precise & (bounds > _CANCELLED * rounding * values) & (their_bounds < bounds)
             values, bounds = np.where(is_better, others, values), np.where(is_better, their_bounds, bounds)
         is_sound &= (bounds <= _TELLING * values) & (values <= _LIKELY)
         if not errors.is_discrete:
             is_sound &= 2 * slack * gains <= _OF_SUMS * values
-            bounds = bounds - self._missed(answers, log_odds - slack, gains)
+            bounds = bounds - self._missed_gain_bounds(answers, log_odds - slack, gains)
         if errors.rounding:
             bounds = bounds + _OF_SUMS * values
         results = zip(values.tolist(), bounds.tolist(), is_sound.tolist(), strict=True)
         return [Certified.probability(value, bound) if sound else None for value, bound, sound in results]
 
-    def _missed(self, answers: Reals, log_odds: Reals, gains: Reals) -> Reals:
-        """Return a bound, not positive, of the loss by thresholds with these log-odds, which are just below 0."""
+    def _missed_gain_bounds(self, answers: Reals, log_odds: Reals, gains: Reals) -> Reals:
+        """Return a bound, at most 0, of the δ that is lost because these log-odds at the thresholds are below 0."""
         if self.is_flat:
             step, errors = _STEP_AFTER * self.mesh.errors.spread, self.mesh.errors
             is_after = self.log_odds(answers + step) > _UNDECIDED
-            beyond = errors.exceedance(answers - self._thresholds[:, 0])
+            beyond = errors.exceedance(answers - self._excess_thresholds[:, 0])
             between = np.where(is_after, np.minimum(beyond, errors.peak * step), beyond)
             return log_odds * self._flat_scales[:, 0] * between
         return 2 * log_odds * gains
 
-    def _from_threshold(self, answers: Reals) -> tuple[Reals, Reals, Flags]:
+    def _sum_from_threshold(self, answers: Reals) -> tuple[Reals, Reals, Flags]:
         """Return δ and its error by the formula of `Terms` without cancellation, and True where nothing underflows."""
         errors, sizes = self.mesh.errors, np.abs(self._values)
-        at_threshold, distances = answers[:, None] - self._thresholds, self._offsets - self._thresholds
+        at_threshold, distances = answers[:, None] - self._excess_thresholds, self._offsets - self._excess_thresholds
         low = np.where(distances < 0, at_threshold, answers[:, None] - self._offsets)
         between = errors.between(low, np.abs(distances))
         gains = (sizes * between).sum(axis=1)
@@ -228,13 +228,13 @@ class TermRows:
         return np.array([excess.uncertainty(offsets, some) for excess, offsets, some in rows])
 
     @property
-    def _thresholds(self) -> Reals:
+    def _excess_thresholds(self) -> Reals:
         """Thresholds of w, shape (rows, 1)."""
         return np.array([[excess.threshold] for excess in self.excesses])
 
 
 def _linear_sums(mesh: Mesh, excesses: Sequence[LinearExcess], stops: Places) -> Reals:
-    """Return Σ Q·w over the points from the stop of each row on, for linear w; nan if w is negative at the stop.
+    """Return, for each row with a linear w, Σ Q·w over the points from its stop on; nan if w is negative at the stop.
 
     All rows take two sums from the last point: Σ Q, and Σ Q·(d − d*) with the offset d* of the stop. No term is
     negative, and long doubles keep the digits of a term.
@@ -296,7 +296,9 @@ def _is_flat(mesh: Mesh, guesses: Reals) -> bool:
 
 
 def _secant_roots(rows: TermRows, slopes: Reals) -> tuple[Reals, Reals]:
-    """Return an answer of each row with log-odds just below 0, and these, by the secant method; nan if not found.
+    """Return, for each row, an answer with log-odds just below 0 and these log-odds; nan if none was found.
+
+    The secant method searches the answers.
 
     Args:
         rows: The sums.
@@ -319,7 +321,7 @@ def _secant_roots(rows: TermRows, slopes: Reals) -> tuple[Reals, Reals]:
 
 
 def _first_integers(rows: TermRows, slopes: Reals) -> tuple[Reals, Reals]:
-    """Return the first integer of each row with log-odds >= 0, and these; nan if rounding leaves the sign open."""
+    """Return, for each row, the first integer with log-odds >= 0 and these log-odds; nan if their sign is uncertain."""
     answers, values = rows.guesses, rows.log_odds(rows.guesses)
     for _ in range(_STEPS):
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -68,13 +68,13 @@ def sampled_shift_pair(population: Binomial, share: Fraction) -> tuple[TablePair
 
 def _exact_probabilities(population: Binomial, share: Fraction) -> tuple[Reals, Reals]:
     """Return P₊ and P₋ of `sampled_shift_pair`, each probability within 7 roundings."""
-    law, rate = _probabilities(population), population.rate
+    law, rate = _rounded_probabilities(population), population.rate
     more, same = np.append(0.0, law), np.append(law, 0.0)
     rest = float(1 - share) * (rate * more + (1 - rate) * same)
     return float(share) * more + rest, float(share) * same + rest
 
 
-def _probabilities(population: Binomial) -> Reals:
+def _rounded_probabilities(population: Binomial) -> Reals:
     """Return P[K = k] for k = 0..size, computed in 60 digits and rounded to the nearest float."""
     rate, weights = Decimal(population.rate), [Decimal(1)]
     odds = DIGITS.divide(rate, DIGITS.subtract(Decimal(1), rate))
@@ -144,7 +144,8 @@ class Sampling:
         points = self._count_points()
         law = (points.weights * self.pair.ratio_minus(points.offsets))[None]
         drawn, without = (
-            self._mixture(points, law, self.size - 1, taken)[0] for taken in (self.sample_size - 1, self.sample_size)
+            self._mixture_of_samples(points, law, self.size - 1, taken)[0]
+            for taken in (self.sample_size - 1, self.sample_size)
         )
         with np.errstate(divide="ignore"):
             more, same = _moved_log_probabilities(np.log(drawn))
@@ -153,7 +154,7 @@ class Sampling:
         part = slice(held[0], held[-1] + 1)
         laws = more[part], same[part], rest[part]
         share = Fraction(self.sample_size, self.size)
-        return _pair_drawn_or_not(self._offset(int(held[0])), laws, share, self._rounding)
+        return _pair_drawn_or_not(self._offset_of_number(int(held[0])), laws, share, self._rounding)
 
     def _pair_of_dependent(self) -> TablePair:
         """Return the pair from sums over all counts of P₊, P₋, and the positive and negative parts of P₊ − P₋."""
@@ -161,14 +162,14 @@ class Sampling:
         differences = self.pair.difference(points.offsets)
         ratios = [self.pair.ratio_plus(points.offsets), self.pair.ratio_minus(points.offsets)]
         rows = points.weights * np.stack([*ratios, np.maximum(differences, 0.0), np.maximum(-differences, 0.0)])
-        laws = self._mixture(points, rows, self.size, self.sample_size)
+        laws = self._mixture_of_samples(points, rows, self.size, self.sample_size)
         held = np.flatnonzero(laws[:2].max(axis=0) > 0)
         laws = laws[:, held[0] : held[-1] + 1]
         with np.errstate(divide="ignore"):
             plus, minus = np.log(laws[0]), np.log(laws[1])
         gains, losses = laws[2:] / laws[:2].max()
         return TablePair.of_laws(
-            self._offset(int(held[0])),
+            self._offset_of_number(int(held[0])),
             (plus, minus),
             (gains - losses, _ROUNDING_OF_DIFFERENCES * (gains + losses)),
             is_shift=False,
@@ -196,19 +197,19 @@ class Sampling:
         coarsest = _RESOLVED * max(self._deviation, 1.0) / self._share
         return self.pair.base.points((low, low), high, coarsest)
 
-    def _mixture(self, points: MeshPoints, weights: Reals, size: int, sample_size: int) -> Reals:
+    def _mixture_of_samples(self, points: MeshPoints, weights: Reals, size: int, sample_size: int) -> Reals:
         """Return Σ_k weight·P[S = s | K = k] for s = 0..m, shape (rows, m + 1)."""
         counts = self.centre + points.offsets
         if points.is_every_integer:
             return sampled_laws(int(counts[0]), weights, size, sample_size)
-        return _mixture(counts, weights, size, sample_size)
+        return _mixture_of_samples(counts, weights, size, sample_size)
 
-    def _offset(self, number: int) -> float:
+    def _offset_of_number(self, number: int) -> float:
         """Return the offset of a number of positive records in a sample."""
         return float(number - round(self._share * self.centre))
 
 
-def _mixture(counts: Reals, weights: Reals, size: int, sample_size: int) -> Reals:
+def _mixture_of_samples(counts: Reals, weights: Reals, size: int, sample_size: int) -> Reals:
     """Return Σ_k weight·P[S = s | K = k] for s = 0..m at a few real counts k, shape (rows, m + 1)."""
     reach = largest_sample_distance(counts, size, sample_size)
     laws = np.zeros((weights.shape[0], sample_size + 1))
@@ -306,7 +307,7 @@ _NARROW = 64.0  # records², variance below which a table is short
 
 
 def exchangeable_pair(neighbours: ExchangeableNeighbours, size: int, sample_size: int | None) -> Pair:
-    """Return the pair of the count, P₊ ∝ k·P and P₋ ∝ (n − k)·P, or that of the number in a sample."""
+    """Return the pair of the count, P₊ ∝ k·P and P₋ ∝ (n − k)·P, or the pair of the number in a sample."""
     population = neighbours.population
     rate = population.expected_positives / size
     if (rarest := float(min(rate, 1 - rate))) < _RAREST and not population.are_independent:

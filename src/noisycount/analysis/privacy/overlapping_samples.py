@@ -60,7 +60,7 @@ class HeldSamples:
 
     def _upper_bound(self, epsilon: float) -> float:
         """Return the mean of the worst cases over the sets of samples that hold the record."""
-        parts = [chance * (1.0 if curve is None else curve.bracket(epsilon)[1]) for chance, curve in self._sets]
+        parts = [chance * (1.0 if curve is None else curve.bracket(epsilon)[1]) for chance, curve in self._holding_sets]
         return min(1.0, math.fsum(parts) * (1 + _ROUNDING))
 
     @cached_property
@@ -71,7 +71,7 @@ class HeldSamples:
         ]
 
     @cached_property
-    def _sets(self) -> list[tuple[float, PrivacyCurve | None]]:
+    def _holding_sets(self) -> list[tuple[float, PrivacyCurve | None]]:
         """Probability of each set of samples that hold the record, and the privacy curve of its worst case.
 
         The curve is None if an answer of the set has no noise, as it then reveals the record. The empty set is left
@@ -111,7 +111,7 @@ def _sets_of_samples(
 
 
 def _worst_case_curve(held: Sequence[SymmetricNoise | None]) -> PrivacyCurve | None:
-    """Return the worst case of answers with these noises; None if one has no noise."""
+    """Return the privacy curve of answers with these noises in the worst case; None if one answer has no noise."""
     noises = [noise for noise in held if noise is not None]
     return privacy_curve(noises, None) if len(noises) == len(held) else None
 
@@ -126,11 +126,12 @@ def samples_curve(
     """Return the privacy curve of counts in independent samples of all records, which may share records.
 
     All answers about one property can be computed from the count in the union of the samples. The union has at most
-    m₁ + m₂ + … records, the sum of the sample sizes. So δ is at most that of one sample of that size, and at least that
-    of the two largest samples.
+    m₁ + m₂ + … records, the sum of the sample sizes. So the δ of one sample of that size is an upper bound, and the δ
+    of the two largest samples a lower bound.
 
-    For `Atoms`, each sample counts a question of its own, which may depend on earlier answers. Then δ is at most the
-    mean of the worst cases of the samples that hold the record, and at least that of each single sample.
+    For `Atoms`, each sample counts a question of its own, which may depend on earlier answers. Then the upper bound of
+    δ is the mean of the worst cases of the samples that hold the record, and the δ of each single sample is a lower
+    bound.
 
     Args:
         mechanisms: The samples, each with its noise.
@@ -191,9 +192,9 @@ class SamplesOfOneProperty:
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """Return δ₊ and δ₋ for each ε."""
         mirrored = Binomial(self.population.size, 1 - self.population.rate)
-        return self._bounds(self.population, epsilons), self._bounds(mirrored, epsilons)
+        return self._delta_bounds(self.population, epsilons), self._delta_bounds(mirrored, epsilons)
 
-    def _bounds(self, population: Binomial, epsilons: list[float]) -> list[Bounded]:
+    def _delta_bounds(self, population: Binomial, epsilons: list[float]) -> list[Bounded]:
         """Return δ₊ with its bounds for each ε."""
         if len(self.samples) == 1:
             alone = OneAnswer.from_mechanism(self.samples[0], population).directions(epsilons)[0]

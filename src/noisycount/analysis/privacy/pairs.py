@@ -48,7 +48,7 @@ class LinearPair:
             length_plus=self.length_minus,
             length_minus=self.length_plus,
         )
-        pair.__dict__["_digits"] = self._digits
+        pair.__dict__["_digits"] = self._decimal_context
         pair.__dict__["_slopes"] = self._slopes[::-1]
         return pair
 
@@ -60,9 +60,9 @@ class LinearPair:
         """
         if epsilon == 0:
             return self._excess_at_zero
-        digits, (per_plus, per_minus) = self._digits, self._slopes
+        digits, (per_plus, per_minus) = self._decimal_context, self._slopes
         top, top_part, whole = self._top_and_ratio
-        slope = digits.fma(_exponential(epsilon, digits.prec), per_minus, per_plus)
+        slope = digits.fma(_decimal_exponential(epsilon, digits.prec), per_minus, per_plus)
         below_top = digits.divide(whole, slope)
         root = digits.subtract(top_part, below_top)
         above = root.to_integral_value(ROUND_CEILING)
@@ -94,8 +94,8 @@ class LinearPair:
     def _pair_of_more_digits(self) -> "LinearPair":
         """The pair with twice as many digits."""
         pair = replace(self)
-        pair.__dict__["_digits"] = Context(prec=2 * self._digits.prec)
-        pair.__dict__["_resolved_exponent"] = self._resolved_exponent - self._digits.prec
+        pair.__dict__["_digits"] = Context(prec=2 * self._decimal_context.prec)
+        pair.__dict__["_resolved_exponent"] = self._resolved_exponent - self._decimal_context.prec
         return pair
 
     @cached_property
@@ -110,7 +110,7 @@ class LinearPair:
         return _HIGHEST / (high - low + 1)
 
     @cached_property
-    def _digits(self) -> Context:
+    def _decimal_context(self) -> Context:
         """Decimal context of 60 digits, plus those of 1/length_plus and 1/length_minus before the decimal point."""
         steepest = max(1 / self.length_plus, 1 / self.length_minus)
         return Context(prec=DIGITS.prec + len(str(int(steepest))))
@@ -118,7 +118,7 @@ class LinearPair:
     @cached_property
     def _slopes(self) -> tuple[Decimal, Decimal]:
         """The slopes 1/length_plus and 1/length_minus."""
-        return self._decimal(1 / self.length_plus), self._decimal(1 / self.length_minus)
+        return self._rounded_decimal(1 / self.length_plus), self._rounded_decimal(1 / self.length_minus)
 
     @cached_property
     def _top_and_ratio(self) -> tuple[Decimal, Decimal, Decimal]:
@@ -126,11 +126,11 @@ class LinearPair:
         top = self.mean + self.length_minus
         floor = math.floor(top)
         whole = self.length_minus / self.length_plus + 1
-        return Decimal(floor), self._decimal(top - floor), self._decimal(whole)
+        return Decimal(floor), self._rounded_decimal(top - floor), self._rounded_decimal(whole)
 
-    def _decimal(self, value: Fraction) -> Decimal:
+    def _rounded_decimal(self, value: Fraction) -> Decimal:
         """Return the fraction rounded to all digits."""
-        return self._digits.divide(Decimal(value.numerator), Decimal(value.denominator))
+        return self._decimal_context.divide(Decimal(value.numerator), Decimal(value.denominator))
 
     def log_tail_bound(self, offset: float) -> float:
         """Return an upper bound of ln P₊[K >= offset].
@@ -143,11 +143,11 @@ class LinearPair:
 
     def ratio_plus(self, offsets: Reals) -> Reals:
         """Return P₊/Q at offsets."""
-        return _from_place(self.mean - self.length_plus, offsets) / float(self.length_plus)
+        return _distances_from_place(self.mean - self.length_plus, offsets) / float(self.length_plus)
 
     def ratio_minus(self, offsets: Reals) -> Reals:
         """Return P₋/Q at offsets."""
-        return -_from_place(self.mean + self.length_minus, offsets) / float(self.length_minus)
+        return -_distances_from_place(self.mean + self.length_minus, offsets) / float(self.length_minus)
 
     def masses(self, points: MeshPoints) -> tuple[Reals, Reals]:
         """Return the weights that points over Q have in sums over P₊ and over P₋."""
@@ -156,7 +156,7 @@ class LinearPair:
 
     def difference(self, offsets: Reals) -> Reals:
         """Return (P₊ − P₋)/Q at offsets, without cancellation."""
-        return _from_place(self.mean, offsets) * float(1 / self.length_plus + 1 / self.length_minus)
+        return _distances_from_place(self.mean, offsets) * float(1 / self.length_plus + 1 / self.length_minus)
 
     def difference_uncertainty(self, offsets: Reals, weights: Reals) -> float:  # noqa: ARG002  (of no sum)
         """Return 0, as the mean is exact."""
@@ -164,12 +164,12 @@ class LinearPair:
 
 
 @lru_cache(maxsize=1024)
-def _exponential(epsilon: float, digits: int) -> Decimal:
+def _decimal_exponential(epsilon: float, digits: int) -> Decimal:
     """Return e^ε to a number of digits. The cache serves both directions of a curve and all its pairs."""
     return Context(prec=digits).exp(Decimal(epsilon))
 
 
-def _from_place(place: Fraction, offsets: Reals) -> Reals:
+def _distances_from_place(place: Fraction, offsets: Reals) -> Reals:
     """Return the distances of offsets from a place, to full relative precision at the integer next to the place."""
     nearest = round(place)
     return (offsets - nearest) - float(place - nearest)
@@ -214,12 +214,12 @@ class LinearExcess:
         return float(weights @ np.maximum(self.at(offsets), 0.0))
 
     def at_most(self) -> "LinearExcess":
-        """Return this excess, as it is exact."""
+        """Return this excess: as it is exact, no larger one is possible."""
         return self
 
 
 def excess_rows(excesses: Sequence["Excess"], offsets: Reals) -> Reals:
-    """Return w at offsets that ascend in each row, one row for each excess, shape (excesses, offsets)."""
+    """Return w of each excess at its row of ascending offsets, shape (excesses, offsets)."""
     linear = [one for one in excesses if isinstance(one, LinearExcess)]
     if len(linear) < len(excesses):
         return np.stack([excess.at(row) for excess, row in zip(excesses, offsets, strict=True)])
@@ -287,11 +287,11 @@ class TablePair:
         return TableLaw(int(self.first), _half_way(self.log_plus, self.log_minus))
 
     @cached_property
-    def _ratios(self) -> Reals:
+    def _log_ratios(self) -> Reals:
         """The logarithm r = ln(P₊/P₋), made monotone: rounding cannot make it fall with the offset.
 
-        It is computed from (P₊ − P₋)/Q where that is below 1. Where both distributions are 0, it is that of the
-        neighbour towards the likeliest offset.
+        It is computed from (P₊ − P₋)/Q where that is below 1. Where both distributions are 0, r is that of the next
+        offset towards the likeliest one.
         """
         with np.errstate(invalid="ignore"):
             ratios = self.log_plus - self.log_minus
@@ -344,12 +344,12 @@ class TablePair:
     @cached_property
     def _half_ratios(self) -> Reals:
         """Values of 2/(1 + e^−|r|) for r = ln(P₊/P₋)."""
-        return 2 / (1 + np.exp(-np.abs(self._ratios)))
+        return 2 / (1 + np.exp(-np.abs(self._log_ratios)))
 
     @cached_property
     def _excess_at_zero(self) -> int:
         """Index of the first value at which P₊ >= P₋."""
-        return int(self._ratios.searchsorted(0.0))
+        return int(self._log_ratios.searchsorted(0.0))
 
     def excess(self, epsilon: float) -> "TableExcess":
         """Return the excess w, for r = ln(P₊/P₋) >= 0 as 2·(1 − e^(ε − r))/(1 + e^−r).
@@ -357,7 +357,7 @@ class TablePair:
         There w = (P₊ − P₋)/Q − (e^ε − 1)·P₋/Q. If w is not negative, the second term is at most 2·tanh(ε/2), and
         rounding of both terms is bounded by twice that.
         """
-        ratios, even = self._ratios, self._excess_at_zero
+        ratios, even = self._log_ratios, self._excess_at_zero
         grown = math.exp(min(epsilon, _LARGEST_EPSILON))
         values = np.empty_like(ratios)
         values[even:] = -np.expm1(np.minimum(epsilon - ratios[even:], _LARGEST_EXPONENT))
@@ -373,16 +373,16 @@ class TablePair:
         )
 
     def log_tail_bound(self, offset: float) -> float:
-        """Return an upper bound of ln P₊[K >= offset]: that of Q plus ln 2, as P₊/Q is at most 2."""
+        """Return an upper bound of ln P₊[K >= offset]: the bound of Q plus ln 2, as P₊/Q is at most 2."""
         return self.base.log_tail_bound(offset) + math.log(2)
 
     def ratio_plus(self, offsets: Reals) -> Reals:
         """Return P₊/Q at offsets."""
-        return self._ratio(self.log_plus, offsets)
+        return self._ratio_to_base(self.log_plus, offsets)
 
     def ratio_minus(self, offsets: Reals) -> Reals:
         """Return P₋/Q at offsets."""
-        return self._ratio(self.log_minus, offsets)
+        return self._ratio_to_base(self.log_minus, offsets)
 
     def difference(self, offsets: Reals) -> Reals:
         """Return (P₊ − P₋)/Q at offsets, without cancellation."""
@@ -392,7 +392,7 @@ class TablePair:
         """Return the error of a weighted sum of `difference`, beyond the relative error of a term."""
         return float(weights @ _values_at(offsets, self.difference_errors, self.first))
 
-    def _ratio(self, logs: Reals, offsets: Reals) -> Reals:
+    def _ratio_to_base(self, logs: Reals, offsets: Reals) -> Reals:
         """Return exp(logs)/Q at offsets, for the log-probabilities `logs` of one of the distributions."""
         base = _values_at(offsets, self.base.log_probabilities, self.first)
         return np.exp(_values_at(offsets, logs, self.first) - base)

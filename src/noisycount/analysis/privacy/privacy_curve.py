@@ -240,7 +240,7 @@ class PrivacyCurve(Charted):
             >>> nc.privacy_curve(nc.Laplace(3)).delta([0.1, 0.5]).round(6).tolist()
             [0.110118, 0.0]
         """
-        plus, minus = self._directions(bounds.checked_epsilons(epsilon))
+        plus, minus = self._cached_directions(bounds.checked_epsilons(epsilon))
         return bounds.reshape_like([max(a.value, b.value) for a, b in zip(plus, minus, strict=True)], epsilon)
 
     @overload
@@ -266,7 +266,7 @@ class PrivacyCurve(Charted):
             >>> round(plus, 7), round(minus, 7)
             (0.0373013, 0.0375267)
         """
-        plus, minus = self._directions(bounds.checked_epsilons(epsilon))
+        plus, minus = self._cached_directions(bounds.checked_epsilons(epsilon))
         values = [(a.value, b.value) for a, b in zip(plus, minus, strict=True)]
         return _reshaped_pairs(values, epsilon)
 
@@ -289,7 +289,7 @@ class PrivacyCurve(Charted):
             >>> 0 < upper - lower < 1e-9 * upper
             True
         """
-        return _reshaped_pairs(self._bounds(bounds.checked_epsilons(epsilon)), epsilon)
+        return _reshaped_pairs(self._delta_bounds(bounds.checked_epsilons(epsilon)), epsilon)
 
     @overload
     def epsilon(self, delta: float) -> float: ...
@@ -375,7 +375,7 @@ class PrivacyCurve(Charted):
 
         For a goal of 0, the search starts next to the ε of differential privacy, if there is one: there δ falls to 0.
         """
-        shortfall, price = self._shortfall(goal, 1), self._divergences.price
+        shortfall, price = self._log_shortfall(goal, 1), self._divergences.price
         start, step = 0.0, _LEAST_EPSILON
         if goal == 0 and price is not None and price < _LARGEST_EPSILON:
             start = float(f"{price:.14g}")  # without the upward rounding
@@ -387,35 +387,36 @@ class PrivacyCurve(Charted):
 
         The search starts at `high`, the upper end of ε.
         """
-        shortfall = self._shortfall(goal, 0)
+        shortfall = self._log_shortfall(goal, 0)
         start, step = (0.0, _LEAST_EPSILON) if math.isinf(high) else (high, max(_LOW_STEP * high, math.ulp(high)))
         bracket = bracket_root(shortfall, start, step, _EPSILONS)
         gap = (start - bracket.high) / start if start else 0.0
         return max(root(shortfall, bracket, max(PRECISE, _OF_GAP * gap)).low, 0.0)
 
-    def _shortfall(self, goal: float, end: int) -> Callable[[float], float]:
+    def _log_shortfall(self, goal: float, end: int) -> Callable[[float], float]:
         """Return a function of ε: ln(goal/end) for one end of the bracket of δ, 0 lower or 1 upper.
 
         For a goal above 1/2, the function compares the distances to 1 instead.
         """
 
         def shortfall(epsilon: float) -> float:
-            plus, minus = (one[0] for one in self._directions([epsilon]))
+            plus, minus = (one[0] for one in self._cached_directions([epsilon]))
             if goal > _LIKELY:  # 1 − goal then has all its digits
                 return _log_ratio(-max(plus.below_1[end], minus.below_1[end]), 1 - goal)
             return _log_ratio(goal, max((one.lower, one.upper)[end] for one in (plus, minus)))
 
         return shortfall
 
-    def _bounds(self, epsilons: list[float]) -> list[tuple[float, float]]:
+    def _delta_bounds(self, epsilons: list[float]) -> list[tuple[float, float]]:
         """Return the lower and the upper bound of δ, for each ε."""
-        plus, minus = self._directions(epsilons)
+        plus, minus = self._cached_directions(epsilons)
         return [(max(a.lower, b.lower), max(a.upper, b.upper)) for a, b in zip(plus, minus, strict=True)]
 
-    def _directions(self, epsilons: list[float]) -> tuple[list[bounds.Bounded], list[bounds.Bounded]]:
+    def _cached_directions(self, epsilons: list[float]) -> tuple[list[bounds.Bounded], list[bounds.Bounded]]:
         """Return δ₊ and δ₋ for each ε.
 
-        The last results are cached, as callers request δ and its bracket, or both ends of an ε, one after the other.
+        The last results are cached, because callers often request δ and then its bracket, or one end of an ε and then
+        the other.
         """
         rising = tuple(sorted(set(epsilons)))
         places = {epsilon: place for place, epsilon in enumerate(rising)}

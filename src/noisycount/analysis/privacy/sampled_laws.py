@@ -201,7 +201,7 @@ _EXACT = 1e-12  # largest size of the last terms of a series, relative to the sm
 
 
 def _split_into_cells(length: int, deviation: float) -> list[tuple[int, int]]:
-    """Return the cells of a block of integers, of three deviations each; none if they would be short."""
+    """Return the cells of a block of integers, three deviations long each; an empty list if they would be short."""
     count = math.ceil(length / max(_LENGTH * deviation, 1.0))
     if length < SHORTEST * count:
         return []

@@ -181,13 +181,13 @@ def _first_sufficient_scale(shortfall: Function, scales: list[float]) -> float |
             low, high = scales[place - 1], scales[place]
             return root(shortfall, Bracket(low, high, values[place - 1], values[place])).high
         if place + 1 < len(scales) and values[place - 1] < values[place] > values[place + 1]:
-            top = _maximise(shortfall, scales[place - 1], scales[place + 1])
+            top = _argument_of_maximum(shortfall, scales[place - 1], scales[place + 1])
             if shortfall(top) >= 0:
                 return root(shortfall, Bracket(scales[place - 1], top)).high
     return None
 
 
-def _maximise(function: Function, low: float, high: float) -> float:
+def _argument_of_maximum(function: Function, low: float, high: float) -> float:
     """Return approximately the place of the only maximum of a function between two points, by golden sections."""
     for _ in range(_SECTIONS):
         width = high - low

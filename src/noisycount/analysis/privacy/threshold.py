@@ -213,17 +213,17 @@ class ThresholdForecast:
     def expected(self, epsilon: float, excess: Excess) -> tuple[float, float, float]:
         """Return the predicted threshold, its approximate error, and the slope of the log-odds there."""
         if not self.path:
-            return self._threshold_if_normal(excess.threshold), self._step, math.nan
+            return self._threshold_if_normal(excess.threshold), self._first_step, math.nan
         last, path = self.path[-1], self.path
         if len(path) >= _FEWEST and epsilon - last.epsilon < 2 * (last.epsilon - path[-2].epsilon):
             places = [(one.epsilon, one.place) for one in path]
             answer, correction = extrapolate(places, epsilon)
             step = max(abs(correction) / 4, self.errors.spread / 256, _SHORTEST)
             return answer, step, last.slope
-        return self._threshold_if_normal(excess.threshold) + last.beyond, self._step, last.slope
+        return self._threshold_if_normal(excess.threshold) + last.beyond, self._first_step, last.slope
 
     @property
-    def _step(self) -> float:
+    def _first_step(self) -> float:
         """First step of a search."""
         return max(self._farthest_distance / _FIRST, _SHORTEST)
 

@@ -85,14 +85,14 @@ class Weighed:
         of the window are misjudged most often at the ends of the window, as the answers rise with the count. There
         Bhattacharyya's bound applies: Σ min(a·f, b·g) <= √(a·b)·Σ √(f·g).
         """
-        return self.known.lower - self.error - hidden - self.missed(closeness)
+        return self.known.lower - self.error - hidden - self.misjudged_weight(closeness)
 
-    def missed(self, closeness: Closeness) -> float:
+    def misjudged_weight(self, closeness: Closeness) -> float:
         """Return an upper bound of the weight outside of the window that the best set for the window misjudges."""
         above = _misjudged_probability(self.above, self.below, closeness)
         below = _misjudged_probability(self.below, self.above, closeness)
-        missed = above * self._weight_outside(self.above, 0.0)
-        return missed + below * self._weight_outside(self.below, self.factor - 1)
+        misjudged_weight = above * self._weight_outside(self.above, 0.0)
+        return misjudged_weight + below * self._weight_outside(self.below, self.factor - 1)
 
     def _weight_outside(self, inside: Reals, more: float) -> float:
         """Return an upper bound of the weight of one side outside of the window.
@@ -189,14 +189,14 @@ class _ThresholdSide:
         chances[-1] = math.exp(-slope * last)
         reached = np.searchsorted(places, ranks, side="right")
         falls = np.exp(-2 * slope * np.maximum(0.0, places[:, None] - distances))
-        rises = weights * _exponential(2 * slope * places)
+        rises = weights * _limited_exponential(2 * slope * places)
         return cls(
             chances,
             float(weights @ np.exp(-2 * slope * places)),
             np.maximum.accumulate(weights @ falls),
             _up_to(rises, reached),
             _up_to(weights, reached),
-            _exponential(2 * slope * distances),
+            _limited_exponential(2 * slope * distances),
         )
 
     def both(self, most: float) -> float:
@@ -269,7 +269,7 @@ def _up_to(terms: Reals, reached: NDArray[np.intp]) -> Reals:
     return sums[reached]
 
 
-def _exponential(logs: Reals) -> Reals:
+def _limited_exponential(logs: Reals) -> Reals:
     """Return e^logs, with exponents limited so that none overflows."""
     return np.exp(np.minimum(logs, _LARGEST))
 

@@ -182,7 +182,7 @@ class BoundedWorkload:
 
 
 def moves_of_two(workload: Workload) -> tuple[PatternMove, ...]:
-    """Return the changes of one record between each two patterns, upwards in the first difference; equal ones once."""
+    """Return the distinct changes of one record between two patterns, each upwards in the first changed question."""
     moves = []
     for other, one in combinations(sorted(workload.rates), 2):
         changed = [noises for noises, a, b in zip(workload.mechanisms, one, other, strict=True) if a != b]

@@ -44,19 +44,21 @@ class WorkloadAnswers:
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """Return δ₊ and δ₋ for each ε: in δ₊ the record satisfies the first question that its change affects."""
-        moves = self._lattice.moves
+        moves = self._finest_lattice.moves
         factors = [math.exp(min(epsilon, _OVERFLOW)) for epsilon in epsilons]
         sums = np.zeros((2, 2, len(moves), len(epsilons)))
-        for rounded, split in self._lattice.slabs():
-            added = _excesses(rounded, moves, factors)
+        for rounded, split in self._finest_lattice.slabs():
+            added = _positive_excesses(rounded, moves, factors)
             sums[0] += added
-            sums[1] += added if split is rounded else _excesses(split, moves, factors)
-        kernels = self._lattice.kernels
+            sums[1] += added if split is rounded else _positive_excesses(split, moves, factors)
+        kernels = self._finest_lattice.kernels
         lower, upper = sums.max(axis=2)
-        return _delta_bounds(lower, upper, factors, self._lattice.error, kernels, min(one.share for one in kernels))
+        return _delta_bounds(
+            lower, upper, factors, self._finest_lattice.error, kernels, min(one.share for one in kernels)
+        )
 
     @cached_property
-    def _lattice(self) -> Lattice:
+    def _finest_lattice(self) -> Lattice:
         """Lattice of the answers about all records except one, with a grid that is as fine as `_PLACES` allows."""
         whole = _lattice_of(self.workload, 1).shortest
         continuous = sum(is_continuous(one) for _, one in self.workload.answers)
@@ -107,7 +109,7 @@ def _lattice_of(workload: workloads.Workload, steps: int) -> Lattice:
     return Lattice(workload.size - 1, rates, kernels)
 
 
-def _excesses(law: Reals, moves: Sequence[Sequence[int]], factors: Sequence[float]) -> Reals:
+def _positive_excesses(law: Reals, moves: Sequence[Sequence[int]], factors: Sequence[float]) -> Reals:
     """Return Σ_y (f(y − d) − e^ε·f(y))₊ for each move d and each ε, and for −d, shape (2, moves, ε)."""
     sums = np.zeros((2, len(moves), len(factors)))
     for place, move in enumerate(moves):
@@ -176,9 +178,9 @@ class IndependentAnswers:
     and let r_i = f_i(y_i − d_i)/f_i(y_i). Then δ = E(Π r_i − e^ε)₊ under f. δ is largest if the record moves in all
     coordinates, as a coordinate without a move reveals nothing.
 
-    Each ratio is split between its two neighbours on a grid of logarithms, such that its mean stays. As x₊ is convex,
-    this raises δ: the upper bound uses it with the split noise. The lower bound uses the rounded noise and the mean
-    ratio at each grid point, which lowers δ.
+    Each ratio is split between its two neighbours on a grid of logarithms without a change of its mean. As x₊ is
+    convex, this raises δ: the upper bound uses it with the split noise. The lower bound uses the rounded noise and the
+    mean ratio at each grid point, which lowers δ.
     """
 
     workload: workloads.Workload
@@ -190,22 +192,22 @@ class IndependentAnswers:
         for moves in product((0, 1), repeat=len(self._log_ratios)):
             moved = list(zip(self._log_ratios, moves, strict=True))
             for kind, found in enumerate((lower, upper)):
-                excesses = self._excesses([one.laws[kind][way] for one, way in moved], factors)
+                excesses = self._positive_excesses([one.laws[kind][way] for one, way in moved], factors)
                 none = math.prod(1 - one.beyond[kind][way] for one, way in moved)
                 found[moves[0]] = np.maximum(found[moves[0]], excesses + (1 - none))
-        roundings = _PER_LEVEL * math.log2(self._length) * math.sqrt(self._length)
+        roundings = _PER_LEVEL * math.log2(self._transform_length) * math.sqrt(self._transform_length)
         error = _UNIT * roundings * len(self._log_ratios)
         error += (self.workload.size - 1) * _distance_from_independence(self.workload)
         error += sum(6 * LOST + _ROUNDING for _ in self._log_ratios)
         return _delta_bounds(lower, upper, factors.tolist(), error, [one.kernel for one in self._log_ratios], 0.5)
 
-    def _excesses(self, laws: list[Complexes], factors: Reals) -> Reals:
+    def _positive_excesses(self, laws: list[Complexes], factors: Reals) -> Reals:
         """Return Σ (P − e^ε·R)₊ for the products P and R of some distributions, for each ε."""
-        masses, moments = np.fft.irfft(reduce(np.multiply, laws), self._length)
+        masses, moments = np.fft.irfft(reduce(np.multiply, laws), self._transform_length)
         return np.array([np.maximum(moments - factor * masses, 0.0).sum() for factor in factors])
 
     @property
-    def _length(self) -> int:
+    def _transform_length(self) -> int:
         """Length of a transform that holds the sum of all log ratios."""
         return 1 << (2 * _POINTS * len(self.workload.mechanisms)).bit_length()
 
@@ -214,7 +216,7 @@ class IndependentAnswers:
         """Log ratios of each answer, on one grid that is wide enough for all answers."""
         laws = [self._noise_and_laws(place) for place in range(len(self.workload.mechanisms))]
         most = max(_largest_log_ratio(*law) for _, pair in laws for law in pair)
-        return [_LogRatios.from_pair(one, pair, most / _POINTS, self._length) for one, pair in laws]
+        return [_LogRatios.from_pair(one, pair, most / _POINTS, self._transform_length) for one, pair in laws]
 
     def _noise_and_laws(self, place: int) -> tuple[Kernel, tuple[_Moved, _Moved]]:
         """Return the noise of an answer, and the distribution of the answer about the other records.
@@ -312,8 +314,8 @@ _FEWER = 2  # number of questions whose joint distribution gives the lower bound
 def workload_answers(workload: workloads.Workload) -> Divergences:
     """Return the divergences of answers to a list of questions. A list with one question is answers about one count.
 
-    For many answers about one count with noises of different kinds, the upper bounds are those of the exact count, or
-    those of the sum of all ε if all other records are known.
+    For many answers about one count with noises of different kinds, the upper bounds are those of the exact count. If
+    all other records are known, they are those of the sum of all ε.
 
     Raises:
         ValueError: If no method applies to the list.

@@ -67,8 +67,8 @@ def resolve_inputs(
     """Return the answers, the mechanisms and the tree, completed if some are not given.
 
     A released table brings all three. Its levels are the longest chain that nests. Margins that cross this chain are
-    left out with a warning, as no tree has both. A table with hidden keys covers only the cells that it shows; a
-    distribution that is learned from them is that of cells above the threshold.
+    left out with a warning, as no tree has both. A table with hidden keys has only the cells that it shows. A
+    distribution that is learned from them describes cells above the threshold.
 
     Raises:
         ValueError: If the tree is missing or no tree, or a released table is not additive.
@@ -94,7 +94,7 @@ def resolve_inputs(
 
 
 def _newest_table(tables: Sequence[Any]) -> ReleasedTable:
-    """Return the one of several tables that tops up all others; raise ValueError if there is none."""
+    """Return the table that tops up all other tables; raise ValueError if there is no such table."""
     replaced = {(table.dataset, key) for table in tables for key in table.replaces}
     newest = {(table.dataset, table.key): table for table in tables if (table.dataset, table.key) not in replaced}
     if len(newest) != 1:
@@ -127,7 +127,7 @@ def _released_inputs(table: ReleasedTable) -> TableInputs:
 
 
 def _tree_level(table: ReleasedTable, level: Level) -> TreeLevel:
-    """Return a level with the keys of its nodes; a node of other keys has one text."""
+    """Return a level with the keys of its nodes. The node of the other keys has a single text."""
     nodes = level.of_cell.astype(np.int64)
     of_cell = np.where(nodes < 0, level.size, nodes)
     with_keys, columns = level.size, None
@@ -212,7 +212,7 @@ def _answer_groups(answers: TableAnswers, tree: Tree) -> Iterator[_AnswerGroup]:
 
 
 def _read_numbers(values: Any, size: int, name: str) -> tuple[Reals, Flags]:  # noqa: ANN401  (arrays of every kind)
-    """Return answers as numbers, nan for missing ones, and True for those that are thresholds."""
+    """Return answers as numbers, with nan for missing ones, and a mask of the answers that are thresholds."""
     try:
         array = np.asarray(values)
     except ValueError:  # rows of different lengths

@@ -73,7 +73,7 @@ class Crossing:
         length = transform_length(min(full, max(whole.length, *widths)))
         weights = [part[None].astype(np.complex128) for _, part in parts]
         transformed = cls(law, first, length)
-        relative_errors = transformed._errors(weights, law)
+        relative_errors = transformed._transform_errors(weights, law)
         error = float((np.minimum(relative_errors, 2.0) * shares * laws).sum())
         work = law.shape[0] * min(widths) * full
         largest_error = _BEARABLE if is_rough or work > _CHEAP else _HARMLESS
@@ -100,7 +100,7 @@ class Crossing:
         spectra = (np.fft.fft(fold(part, self.length), self.length) for part in weighed)
         return np.fft.ifft(reduce(operator.mul, spectra))[..., places % self.length]
 
-    def _errors(self, parts: Sequence[Complexes], law: Reals) -> Reals:
+    def _transform_errors(self, parts: Sequence[Complexes], law: Reals) -> Reals:
         """Return bounds of the relative errors of transforms, 2 where the denominator is 0.
 
         At angle 0, where averages are 1, the error is known exactly. Shapes: parts (1, sets, width), law (sets,
@@ -213,7 +213,7 @@ class _Layer:
         left, right = (self.laws[:, side::2] for side in (0, 1))
         first = self.first[:, ::2] + self.first[:, 1::2]
         is_direct = is_direct or self.laws.shape[2] <= _DIRECT
-        laws = (_pairs_convolved if is_direct else _pairs_transformed)(left, right)
+        laws = (_sums_term_by_term if is_direct else _sums_by_transforms)(left, right)
         possible = laws > 0
         start = possible.argmax(axis=-1)
         ends = laws.shape[-1] - possible[..., ::-1].argmax(axis=-1)
@@ -261,8 +261,11 @@ class _Layer:
         return positions
 
 
-def _pairs_convolved(left: Reals, right: Reals) -> Reals:
-    """Return the distributions of sums, added up term by term: exact to the rounding of each, however rare it is."""
+def _sums_term_by_term(left: Reals, right: Reals) -> Reals:
+    """Return the distributions of sums, added up term by term.
+
+    Each probability is exact up to rounding, however small it is.
+    """
     width = left.shape[-1]
     if left.size < width * width:  # fewer pairs than places
         return row_by_row(np.convolve, left, right)
@@ -272,7 +275,7 @@ def _pairs_convolved(left: Reals, right: Reals) -> Reals:
     return laws
 
 
-def _pairs_transformed(left: Reals, right: Reals) -> Reals:
+def _sums_by_transforms(left: Reals, right: Reals) -> Reals:
     """Return the distributions of sums by Fourier transforms, 0 where the transform may be rounding alone."""
     width = 2 * left.shape[-1] - 1
     length = transform_length(width)

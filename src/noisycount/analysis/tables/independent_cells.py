@@ -302,7 +302,7 @@ class IndependentCells:
 
 
 def _answer_kinds(answers: Sequence[LevelAnswers], cells: int) -> tuple[Counts, Counts]:
-    """Return the kind of each cell by its answers, and the positions of each kind's answers under each mechanism."""
+    """Return the kind of each cell (a kind has equal answers), and the positions of the answers of each kind."""
     answer_of_cell = answer_positions(answers, cells)
     kind = np.zeros(cells, dtype=np.int64)
     for group in answers:

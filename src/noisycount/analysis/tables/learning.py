@@ -63,7 +63,7 @@ def learned_levels(model: Model, settings: Settings) -> tuple[tuple[LearnedLevel
         improved = [_mean_shares(level) for level in shares]
         pairs = zip(levels, improved, strict=True)
         change = max(float(np.abs(level.chances - chances).max()) for level, chances in pairs)
-        levels = tuple(map(_prune, levels, improved, shares))
+        levels = tuple(map(_without_rare_concentrations, levels, improved, shares))
         if change < _SETTLED:
             break
     return levels, settings
@@ -101,7 +101,7 @@ def _first_mixture(model: Model, estimates: LeastSquares, level: int, cells: Rea
     for node in nodes.tolist():
         children = model.children(level, node)
         if children.size > 1 and estimates.is_known[level + 1][children].all():
-            evidence.append(_evidence(model, estimates, start, (level, node), children[None]))
+            evidence.append(_log_evidence(model, estimates, start, (level, node), children[None]))
     if not evidence:
         return start
     logs = np.array(evidence)
@@ -111,10 +111,10 @@ def _first_mixture(model: Model, estimates: LeastSquares, level: int, cells: Rea
         shares = likelihoods * chances
         shares /= shares.sum(axis=1, keepdims=True)
         chances = _mean_shares(shares)
-    return _prune(start, chances, shares)
+    return _without_rare_concentrations(start, chances, shares)
 
 
-def _evidence(
+def _log_evidence(
     model: Model, estimates: LeastSquares, prior: LearnedLevel, node: tuple[int, int], children: Counts
 ) -> Reals:
     """Return the log probability of the estimates of children and of the node's answer, for each concentration."""
@@ -143,7 +143,7 @@ def _mean_shares(shares: Reals) -> Reals:
     return (shares.sum(axis=0) + even) / (shares.shape[0] + _DOUBT)
 
 
-def _prune(level: LearnedLevel, chances: Reals, shares: Reals) -> LearnedLevel:
+def _without_rare_concentrations(level: LearnedLevel, chances: Reals, shares: Reals) -> LearnedLevel:
     """Return the mixture with new probabilities, without the concentrations that hardly any node has."""
     common = shares.mean(axis=0)
     is_kept = common >= min(_RARE, float(common.max()))
@@ -193,7 +193,7 @@ def learned_cell_law(answers: Sequence[LevelAnswers]) -> CellLaw:
     """
     rows = list(_most_precise_rows(answers))
     means = _mean_grid(rows)
-    likelihoods = np.concatenate([_likelihoods(row, means) for row in rows])
+    likelihoods = np.concatenate([_component_likelihoods(row, means) for row in rows])
     roots = np.sqrt(means)
     before = np.array([_EMPTY, *((1 - _EMPTY) / roots.sum() * roots)])
     weights = _mixture_weights(likelihoods, np.concatenate([row.cells for row in rows]), before)
@@ -233,7 +233,7 @@ def _mean_grid(rows: Sequence[_DistinctAnswers]) -> Reals:
     return _SMALLEST * _RATIO ** np.arange(steps + 1.0)
 
 
-def _likelihoods(rows: _DistinctAnswers, means: Reals) -> Reals:
+def _component_likelihoods(rows: _DistinctAnswers, means: Reals) -> Reals:
     """Return P[answer | component] of each row up to a factor, the empty cell first."""
     level, positions = rows.level, rows.positions
     nearest = np.maximum(np.round(level.answers[positions]), 0).astype(np.int64)

@@ -270,7 +270,7 @@ class _Search:
         ]
         while True:
             steps = _best_move(model, gains)
-            if not self._move(steps, records):
+            if not self._move_along_path(steps, records):
                 return
             for level, index, _ in steps:
                 for row, sign in zip(gains[level], (-1, 1), strict=True):
@@ -284,7 +284,7 @@ class _Search:
         gains = [self.gain((level, index), change) for index in places]
         return np.array([-math.inf if gain is None else gain for gain in gains], dtype=kind)
 
-    def _move(self, steps: Sequence[Step], records: int) -> bool:
+    def _move_along_path(self, steps: Sequence[Step], records: int) -> bool:
         """Move records along a path, twice as many each time as long as the likelihood rises.
 
         Return True if any were moved.
@@ -300,7 +300,7 @@ class _Search:
 
     def model_with_anchors(self) -> Model:
         """Return the model with anchors at the likeliest table."""
-        potentials = self._potentials()
+        potentials = self._multipliers()
         budget = _COUNTS // sum(self.model.tree.sizes)
         levels, offset = [], Fraction(0)
         for number, level in enumerate(self.model.levels):
@@ -357,11 +357,11 @@ class _Search:
         """Return the node itself if its count is the sum of its children; None for a cell."""
         return node if node[0] < self.model.tree.depth - 1 else None
 
-    def _potentials(self) -> dict[Node | None, Fraction]:
+    def _multipliers(self) -> dict[Node | None, Fraction]:
         """Return a multiplier for each sum of counts: added to a count, subtracted from its children.
 
-        At the likeliest table no move of a record gains. With these multipliers no single node gains from a record more
-        or less either, so that each tilted likelihood has its maximum there. Found as shortest paths (Bellman-Ford).
+        At the likeliest table no move of a record gains. With these multipliers, no single node gains from one record
+        more or less either. So each tilted likelihood has its maximum there. Found as shortest paths (Bellman-Ford).
         """
         nodes = [
             (level, index)
@@ -412,17 +412,17 @@ def _best_move(model: Model, gains: Sequence[Sequence[Gains]]) -> list[Step]:
             steps = [
                 step
                 for sign, child in zip((-1, 1), pair, strict=True)
-                for step in _path(best_children, level + 1, child, sign)
+                for step in _steps_to_cell(best_children, level + 1, child, sign)
             ]
         best_children.insert(0, (least_loss, largest_gain))
         branch_gains = [gains[level][0] + first_less, gains[level][1] + first_more]
     for sign, (gain,) in zip((-1, 1), branch_gains, strict=True):
         if gain > best_gain:
-            best_gain, steps = gain, _path(best_children, 0, 0, sign)
+            best_gain, steps = gain, _steps_to_cell(best_children, 0, 0, sign)
     return steps
 
 
-def _path(best_children: Sequence[tuple[Counts, Counts]], level: int, position: int, sign: int) -> list[Step]:
+def _steps_to_cell(best_children: Sequence[tuple[Counts, Counts]], level: int, position: int, sign: int) -> list[Step]:
     """Return the steps from a node down to the best cell; `best_children` begin at the level of the first steps."""
     steps = [(level, position, sign)]
     for children in best_children:

@@ -226,7 +226,7 @@ Logs = Callable[[LevelAnswers, Counts, Counts], Reals]
 
 
 def answer_positions(answers: Sequence[LevelAnswers], size: int) -> Counts:
-    """Return the position of each node among the answers of each mechanism, −1 for none, shape (mechanisms, nodes)."""
+    """Return the position of each node among the answers of each mechanism, shape (mechanisms, nodes); −1: none."""
     positions = np.full((len(answers), size), -1)
     for row, group in zip(positions, answers, strict=True):
         row[group.nodes] = np.arange(group.nodes.size)

@@ -45,8 +45,8 @@ class _Outlier(NamedTuple):
 def farthest_out(prior: TablePrior, solution: Solution, tree: Tree, *, is_exact: bool) -> tuple[float, str | None]:
     """Return the surprise of all answers, and a description of what is odd about them; None if nothing is.
 
-    Without `is_exact` the surprise is at most 1, and equal if it is small: answers that are surely expected are
-    skipped.
+    Without `is_exact`, answers that are surely expected are skipped: a small surprise is exact, and a larger one is at
+    most 1.
     """
     groups = [group for level in range(tree.depth) for group in solution.answers(level)]
     outlier = min(_outliers(groups, prior, solution, tree, is_exact=is_exact), default=None)
@@ -132,7 +132,7 @@ def _outliers_of_shares(
 
 
 def _outlier_of_total(group: LevelAnswers, total: Population | None, bounds: Bounds) -> Iterator[_Outlier]:
-    """Yield the sum of all answers of a level, if it is far from what was assumed about the total.
+    """Yield the sum of all answers of a level if it is improbable under the assumed total.
 
     P[|S| >= x] <= e^(1 − x/s) for a sum S of log-concave noise with standard deviation s: Lovász and Vempala (2007),
     The geometry of logconcave functions, Lemma 5.7. Laplace noise of scale s has that tail except for the factor e.

@@ -243,7 +243,7 @@ class UpwardPass:
     def _messages(self, level: int, nodes: Counts, children: Counts, split: Split) -> Iterator[Message]:
         """Yield the messages of nodes.
 
-        If the answers of a node and those below it lie far apart, the count is between them, and the range is not cut.
+        If the answers of a node lie far from the answers below it, the count is between them, and its range is not cut.
         """
         likelihood, width = self.model.levels[level], split.messages.shape[1]
         logs = split.messages + likelihood.logs(nodes, split.low, width)

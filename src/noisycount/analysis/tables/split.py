@@ -177,8 +177,9 @@ class Split:
     def _tilted_parts(self) -> tuple[Tilted, Reals, Reals | None]:
         """Three parts from which sums are computed.
 
-        The tilted distributions of the children; the log prior weight of their lowest counts together, shape (nodes,
-        sets·zones); and the logarithms of all tilted weights, or None if no bounds are needed or the weights are many.
+        The parts are the tilted distributions of the children; the log prior weight of all their lowest counts, shape
+        (nodes, sets·zones); and the logarithms of all tilted weights (None if no bounds are needed, or there are too
+        many weights).
         """
         middle = self.targets[:, self._zone_count // 2]
         base = self.division.tilt(middle, self.lows.shape[1])
@@ -261,8 +262,8 @@ class Split:
     def messages(self) -> Reals:
         """Logarithms of the likelihoods of the counts from `low` on, given the answers below, shape (nodes, counts).
 
-        The `constants` are subtracted. If `is_bounded`, the counts whose sums are too rare to be kept have upper
-        bounds, so that the probability that is neglected shows in the distributions.
+        The `constants` are subtracted. If `is_bounded`, sums that are too rare to be kept have upper bounds in place of
+        probabilities. The distributions then show how much probability is neglected.
         """
         messages = sums.sum_of_logs(self.messages_of_sets, axis=1)
         is_kept = messages > -np.inf
@@ -317,7 +318,7 @@ class Split:
         return Descent(joint, chances, rounding, self._wanted_zones(laws, zone_shares))
 
     def _wanted_zones(self, laws: Reals, zone_shares: Reals) -> Counts:
-        """Return a number of zones so that each zone spans two standard deviations of its sum on both sides."""
+        """Return the number of zones with which each zone spans two standard deviations of its sum on both sides."""
         deviations = np.sqrt(sums.moments(self.laws).variance.sum(axis=-1))
         narrowest = np.where(zone_shares > _NEGLIGIBLE, deviations, np.inf).min(axis=1)
         spread = np.sqrt(sums.moments(laws).variance)

@@ -276,7 +276,7 @@ class FastSum:
 
 @frozen(eq=False, slots=False)
 class _SummandGroups:
-    """Summands in groups of at most 32, each of which one transform adds up.
+    """Summands in groups of at most 32. One transform adds up a group.
 
     The last group is filled up with summands that are 0 with probability 1.
     """
@@ -395,7 +395,7 @@ class _SummandGroups:
             products = np.conj(products_of_others, out=products_of_others)
             products *= np.fft.rfft(circular, axis=-1)[..., None, :]
             sequences = np.fft.irfft(products, self.length, axis=-1)
-            values[block[0], :, block[1]] = np.maximum(_unfold(sequences, width), 0.0)
+            values[block[0], :, block[1]] = np.maximum(_unfolded_values(sequences, width), 0.0)
         rounding = ERROR * math.log2(self.length) * np.sqrt(squares)
         values = values.reshape(nodes, sets, count * members, width)[:, :, : self.summands]
         return LeaveOneOutSums(values, rounding)
@@ -432,7 +432,7 @@ def fold(weights: NDArray[Number], length: int) -> NDArray[Number]:
     return folded
 
 
-def _unfold(values: Reals, width: int) -> Reals:
+def _unfolded_values(values: Reals, width: int) -> Reals:
     """Return the values of the first `width` positions from values of positions modulo their number."""
     if width <= values.shape[-1]:
         return values[..., :width]

@@ -240,10 +240,10 @@ class TablePosterior(Columns, Charted):
     def rounding(self) -> float:
         """Bound of the error of any distribution by rounding, in total variation, over all nodes together.
 
-        It is computed with the solution. It includes what transforms neglect because it may be a rounding error, by
-        Chernoff's bound, which may be a thousand times too large; 1 means that distributions are unknown. It includes
-        neither the counts outside of the ranges that were computed, nor the error of positive terms, which is a few
-        units in the last place. Under a prior that was learned on a tree, it is an estimate.
+        It is computed with the solution. It includes what transforms neglect because it may be a rounding error.
+        Chernoff's bound of that part may be a thousand times too large. 1 means that distributions are unknown. It
+        includes neither the counts outside of the ranges that were computed, nor the error of positive terms, which is
+        a few units in the last place. Under a prior that was learned on a tree, it is an estimate.
         """
         return self.solution.rounding
 

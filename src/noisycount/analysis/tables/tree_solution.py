@@ -168,9 +168,9 @@ class TreeSolution:
     def sum_law(self, is_in: NDArray[np.bool_]) -> TableLaw | SmoothLaw:
         """Return the distribution of the sum of some but not all cells, shape (cells,).
 
-        One pass up the tree computes its characteristic function. That of a node given its count is the average, over
-        the divisions of the count, of the product of those of its children. Nodes with all or none of their cells in
-        the sum need no pass.
+        One pass up the tree computes its characteristic function. The function of a node given its count is an average
+        over the divisions of the count: of the product of the functions of its children. Nodes with all or none of
+        their cells in the sum need no pass.
         """
         tree, cells, root = self.up.model.tree, self.down[-1].summary, self.down[0].laws[0]
         mean = float(cells.mean[is_in].sum())

@@ -88,7 +88,7 @@ def wide_draws(law: SmoothLaw, number: int, random: np.random.Generator) -> NDAr
 
 
 def stride_within(length: float) -> int:
-    """Return a stride of at most a length, and not much shorter, that whole blocks fill; at least 1."""
+    """Return a stride (at least 1) that whole blocks fill, and that is at most `length` but not much shorter."""
     part = _longest_block(POINTS << max(0, int(math.log2(max(length / POINTS, 1.0))) - 2))
     return max(1, int(length // part * part if length >= POINTS else length))
 

@@ -105,11 +105,11 @@ def value_or_neighbour(value: Any, draws: Draws) -> Any:  # noqa: ANN401 - of th
         case str():
             return value[:-1] if step < 0 else value + draws.one_of(_PATTERN_PIECES)
         case date():
-            value = _shifted(value, step)
+            value = _neighbouring_value(value, step)
     return value
 
 
-def _shifted(value: date, step: int) -> date:
+def _neighbouring_value(value: date, step: int) -> date:
     """Return the next or previous day, or microsecond."""
     try:
         unit = timedelta(microseconds=1) if isinstance(value, datetime) else timedelta(days=1)

@@ -127,8 +127,10 @@ def sheet_losses(place: str, sheet: str | None) -> dict[int, Counter[str]]:
     """
     losses: dict[int, Counter[str]] = {}
     with suppress(BadZipFile), ZipFile(place) as book:
-        parts = {tag["Id"]: tag["Target"] for tag in _tags(book, "xl/_rels/workbook.xml.rels", "Relationship")}
-        sheets = {tag["name"]: parts.get(tag["id"], "") for tag in _tags(book, "xl/workbook.xml", "sheet")}
+        parts = {
+            tag["Id"]: tag["Target"] for tag in _tag_attributes(book, "xl/_rels/workbook.xml.rels", "Relationship")
+        }
+        sheets = {tag["name"]: parts.get(tag["id"], "") for tag in _tag_attributes(book, "xl/workbook.xml", "sheet")}
         part = normpath(join("/xl", sheets.get(sheet or "", "")))[1:]
         if part not in book.namelist():
             return {}
@@ -157,7 +159,7 @@ def _unreadable_reason(attributes: bytes, cell: bytes) -> str | None:
     return "formulas" if is_lost else None
 
 
-def _tags(book: ZipFile, part: str, name: str) -> Iterator[dict[str, str]]:
+def _tag_attributes(book: ZipFile, part: str, name: str) -> Iterator[dict[str, str]]:
     """Yield the attributes of each tag of a name in a part of a workbook, without their prefixes."""
     text = book.read(part).decode("utf-8", "replace") if part in book.namelist() else ""
     for tag in re.findall(rf"<(?:\w+:)?{name}\s[^>]*>", text):
@@ -165,7 +167,7 @@ def _tags(book: ZipFile, part: str, name: str) -> Iterator[dict[str, str]]:
 
 
 def _sheet_cell(cell: object) -> object:
-    """Return a cell of a sheet, which keeps all numbers as floats; None if it is empty."""
+    """Return the value of a cell of a sheet; None if it is empty. Sheets store all numbers as floats."""
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < EXACT:
         return int(cell)
     return None if cell == "" else cell

@@ -40,7 +40,7 @@ def plain_cast(text: str, form: ColumnFormat) -> str | None:
 
 
 def sure_cases(text: str, cast: str | None, form: ColumnFormat) -> str:
-    """Return the branches of a SQL CASE in which a text certainly has a value; an empty text if there are none.
+    """Return the branches of a SQL CASE for the texts whose values are certain; an empty text if there are none.
 
     If no branch applies, the text may still have a value. DuckDB casts more texts than it should: it rounds 1.5
     to an integer, and reads 1_0, 0x10, epoch and infinity.

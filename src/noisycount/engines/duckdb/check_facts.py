@@ -109,7 +109,7 @@ def are_of_pandas(connection: Connection, patterns: Sequence[str]) -> bool:
 
 
 def _renamed_columns(connection: Connection, pattern: str) -> dict[str, str]:
-    """Return the name in a file of each column that DuckDB calls otherwise, by its name here.
+    """Return the name in the file of each column for which DuckDB uses another name, by that other name.
 
     DuckDB compares names without regard to case: it calls the second of `a` and `A` `A_1`.
     """

@@ -306,13 +306,15 @@ def count_text(predicates: Sequence[Predicate], unit: str | None, kind: Kind | N
     blanks: list[Any] = []
     if next(values_in(predicates), None) is not None:
         shapes = tuple(shape_of(predicate, blanks) for predicate in predicates)
-        return _with_values(_with_cache(_person_text, len(blanks))(shapes, unit, kind), blanks)
+        return _with_bound_values(_with_cache(_person_text, len(blanks))(shapes, unit, kind), blanks)
     first, *pieces = _with_cache(_count_pieces, len(predicates))(len(predicates), unit, kind)
     texts, all_values = [first], dict[str, Any]()
     for place, (predicate, piece) in enumerate(zip(predicates, pieces, strict=True)):
         blanks = []
         shape = shape_of(predicate, blanks)
-        text, values = _with_values(_with_cache(flag_text, len(blanks))(shape, is_boolean=unit is not None), blanks)
+        text, values = _with_bound_values(
+            _with_cache(flag_text, len(blanks))(shape, is_boolean=unit is not None), blanks
+        )
         texts += [_VALUE_NAME.sub(partial(_name_of_place, place), text), piece]
         all_values |= {f"p{place}_{name}": value for name, value in values.items()}
     return "".join(texts), all_values
@@ -337,7 +339,7 @@ def _parsed_statement(text: str) -> duckdb.Statement:
     return statement
 
 
-def _with_values(text: Text, values: Sequence[Any]) -> Text:
+def _with_bound_values(text: Text, values: Sequence[Any]) -> Text:
     """Return a statement with values in place of its blanks."""
     return text[0], text[1] | {blank_name(number): value for number, value in enumerate(values)}
 
@@ -389,7 +391,7 @@ class DuckDBReading(Reading):
         where = None if question.where is None else shape_of(question.where, values)
         shape = KeyQuestion(tuple(question.parts), where, question.max_groups, question.salt)
         write_text = keys_text.__wrapped__ if any(map(is_wide, shape.parts)) else _with_cache(keys_text, len(values))
-        return _with_values(write_text(shape, self.unit, self.kind), values)
+        return _with_bound_values(write_text(shape, self.unit, self.kind), values)
 
 
 @frozen

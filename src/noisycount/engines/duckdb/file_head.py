@@ -61,7 +61,7 @@ _CONTENTS = {
 
 
 def content_of(path: Path) -> ContentType | None:
-    """Return the type of a file's content, by its first bytes; None for lines of cells, and for an unreadable file."""
+    """Return the type of a file's content by its first bytes; None if it has lines of cells, or is unreadable."""
     with suppress(OSError, EOFError, zlib.error, ValueError):
         is_compressed = path.suffix.lower() == ".gz"
         with (gzip.open if is_compressed else open)(path, "rb") as file:
@@ -210,13 +210,13 @@ def detect_form(form: FileFormat, text: str) -> FileFormat:
         return replace(form, delimiter=form.delimiter or marked[1], skip=form.skip or 1)
     skip, quote = form.skip or 0, form.quoted_by
     tried = {delimiter: first_records(text, delimiter, quote, skip) for delimiter in form.delimiter or _DELIMITERS}
-    delimiter = max(tried, key=lambda mark: _likelihood(tried[mark]))
+    delimiter = max(tried, key=lambda mark: _delimiter_sort_key(tried[mark]))
     titles = tried[delimiter][: count_titles(tried[delimiter])]
     lines = sum(1 + "".join(title).count("\n") for title in titles)
     return replace(form, delimiter=delimiter, skip=lines if form.skip is None else form.skip)
 
 
-def _likelihood(records: Sequence[Sequence[str]]) -> tuple[bool, bool, int, int]:
+def _delimiter_sort_key(records: Sequence[Sequence[str]]) -> tuple[bool, bool, int, int]:
     """Return a sort key of the records that a delimiter gives: the likelier the delimiter, the larger the key."""
     number, width = usual_width(records)
     has_names = width > 1 and len(records[count_titles(records)]) > 1  # the comma of decimals stands in no name

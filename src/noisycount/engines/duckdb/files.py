@@ -178,7 +178,7 @@ def allow_parquet_files(connection: Connection, *files: Path) -> None:
 
 
 def _allow_paths(connection: Connection, paths: Iterable[str]) -> None:
-    """Allow the connection to read these paths, besides those that it may read already."""
+    """Allow the connection to read these paths too."""
     ((allowed,),) = connection.execute("SELECT current_setting('allowed_paths')").fetchall()
     connection.execute(f"SET allowed_paths = [{', '.join(map(quoted_text, dict.fromkeys([*allowed, *paths])))}]")
 

@@ -61,7 +61,9 @@ class ForeignTable:
         texts = ", ".join(f"CAST(c{number} AS VARCHAR)" for number in range(len(names)))
         for batch in batches:
             columns_of_batch = enumerate(zip(names, batch, strict=True))
-            arrays = {f"c{number}": _array(cells, cell_types[name]) for number, (name, cells) in columns_of_batch}
+            arrays = {
+                f"c{number}": _array_of_cells(cells, cell_types[name]) for number, (name, cells) in columns_of_batch
+            }
             connection.register("batch", arrays)
             connection.execute(f"INSERT INTO loaded SELECT {texts} FROM batch")
             connection.unregister("batch")
@@ -69,7 +71,7 @@ class ForeignTable:
         return cls(tuple(names), types, {name: _count_labels(_LOSSES, cell_types[name], None) for name in names})
 
 
-def _array(cells: Sequence[Any], cell_types: Counter[type]) -> np.ndarray[Any, Any]:
+def _array_of_cells(cells: Sequence[Any], cell_types: Counter[type]) -> np.ndarray[Any, Any]:
     """Return cells as an array that DuckDB can read, and add their types to `found`."""
     types = Counter(map(type, cells))
     cell_types.update(types)

@@ -30,7 +30,7 @@ _UNREADABLE = "unknown"  # type of a column that DuckDB cannot read
 
 
 def frame_types(snapshot: Snapshot, connection: duck.Connection) -> dict[str, str]:
-    """Return the type of each column as DuckDB names it; `unknown` for a column that DuckDB cannot read."""
+    """Return DuckDB's name of the type of each column; `unknown` for a column that DuckDB cannot read."""
     types: dict[str, str] = {}
     for names in snapshot.parts:
         types |= _types_of(names, snapshot, connection)
@@ -163,8 +163,8 @@ class FrameSource(EngineSource, TypedSource):
     def has_exact_version(self) -> bool:
         """True if the version digests everything that is counted, so that a count detects every change.
 
-        A unit is counted in its own type, but digested as queries see its column: in microseconds, as DOUBLE or as a
-        text. That loses differences in some types.
+        The digest contains the unit as queries see its column (in microseconds, as DOUBLE or as a text), but units are
+        counted in their own type. That loses differences in some types.
         """
         return self.unit is None or self.types[self.unit] in _EXACT_UNITS
 

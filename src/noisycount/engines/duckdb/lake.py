@@ -105,7 +105,7 @@ class Lake:
         except Exception:  # noqa: BLE001 - its text could contain a signature
             refusal = _unreachable_text(place)
         else:
-            return cls(place, store, _run_on_store(place, lambda: _paths(store, path)))
+            return cls(place, store, _run_on_store(place, lambda: _paths_of_pattern(store, path)))
         raise SourceError(refusal)
 
     def __str__(self) -> str:
@@ -113,9 +113,9 @@ class Lake:
 
     def state(self) -> str:
         """Return a digest of the names, sizes and versions of the files."""
-        return _run_on_store(self.place, self._state)
+        return _run_on_store(self.place, self._table_state)
 
-    def _state(self) -> str:
+    def _table_state(self) -> str:
         self.store.invalidate_cache()
         checksums = [(path, str(self.store.checksum(path))) for path in self.paths]
         return hashlib.sha256(json.dumps(checksums).encode()).hexdigest()
@@ -127,7 +127,7 @@ class Lake:
         return [f"{PROTOCOL}://{name}" for name in files]
 
 
-def _paths(store: Any, path: str) -> tuple[str, ...]:  # noqa: ANN401 - of any file system
+def _paths_of_pattern(store: Any, path: str) -> tuple[str, ...]:  # noqa: ANN401 - of any file system
     """Return the file of a path, those of a pattern, or all Parquet files below a folder."""
     if not re.search(r"[*\[]", path):
         if store.isfile(path):

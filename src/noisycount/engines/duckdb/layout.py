@@ -43,10 +43,10 @@ def is_value(text: str) -> bool:
 
 
 def words_in_lines(lines: Iterable[str]) -> tuple[int, bool]:
-    """Return the number of words in each line, and True if one blank stands between them.
+    """Return the number of words in each line, and True if single blanks separate them.
 
-    The number is 0 if the lines do not look like cells with blanks between them: they have different numbers of words,
-    or one word, or no position at which all words below the first line are values.
+    The number is 0 if the lines do not look like cells with blanks between them: if they have different numbers of
+    words or only one word, or if no column consists of values below the first line.
 
     Example:
         >>> words_in_lines(["id age", "A 31", "B 29"]), words_in_lines(["name", "Ann Lee", "Bo Li"])
@@ -70,10 +70,14 @@ def usual_width(records: Sequence[Sequence[str]]) -> tuple[int, int]:
 def count_titles(records: Sequence[Sequence[str]]) -> int:
     """Return the number of title lines before the names of the columns. Title lines may be empty.
 
-    A title fills one cell at most, which spreadsheets surround by empty ones, or far fewer than a record; or it has
-    another number of cells than the names and the values below them; or it fills fewer cells than a record, and an
-    empty row stands between it and the names. Below titles of one cell a table may have no names, if each of its rows
-    has the same number of cells.
+    A row is a title in these cases:
+
+    * It fills at most one cell, or far fewer cells than a record; spreadsheets surround such a cell by empty ones.
+
+    * It has another number of cells than the names and the values below them.
+
+    * It fills fewer cells than a record, and an empty row separates it from the names. Below titles of one cell a table
+    may have no names, if each of its rows has the same number of cells.
     """
     filled = [[cell for cell in record if cell.strip()] for record in records]
     usual = sorted(map(len, filled))[len(filled) // 2] if filled else 0
@@ -372,11 +376,11 @@ _YEARS = range(1900, 2101)
 def names_like_values(
     connection: Connection, check: Check, layout: Layout, repeated: int, labels_below: int
 ) -> tuple[str, ...]:
-    """Return the names that look like values of their columns; an empty tuple if most names do not.
+    """Return the names that look like values of their columns, or an empty tuple if most names do not look like values.
 
-    A name looks like a value if it is a number or a date above numbers or dates. It also does if it recurs among the
-    other values of its column, in a row that neither begins like the names nor repeats most of them. `repeated` is the
-    number of rows that hold names, `labels_below` the number of rows directly below that are further names.
+    A name looks like a value if it is a number or a date above numbers or dates. A name also looks like a value if it
+    recurs among the other values of its column, in a row that is no repeated header. `repeated` is the number of rows
+    that hold names, `labels_below` the number of rows directly below that are further names.
     """
     if layout.form.header is not None or layout.form.names or not check.rows or len(layout.names) > _WIDE:
         return ()
@@ -413,7 +417,7 @@ def names_like_values(
 
 
 def _is_label(first: Sequence[str], place: int) -> bool:
-    """Return True if a name is a year, or a number that the next name continues, as in a wide table."""
+    """Return True if a name is a year, or if it and the next name are consecutive numbers, as in a wide table."""
     text = first[place].strip()
     if not text.isdecimal():
         return False

@@ -95,7 +95,7 @@ def with_odd_rows(
         return replace(check, names_like_values=like_values), {}
     line_of_row = lines({row for rows in rows_by_kind.values() for row in [*rows][:EXAMPLES]})
     odd = {
-        kind: _summary(kind, rows, layout.names, line_of_row, wholes)
+        kind: _summary_of_odd_rows(kind, rows, layout.names, line_of_row, wholes)
         for kind, rows, wholes in groups
         if kind in rows_by_kind
     }
@@ -108,7 +108,7 @@ def with_odd_rows(
     return replace(check, odd_rows=tuple(odd.values())), left_out
 
 
-def _summary(
+def _summary_of_odd_rows(
     kind: str, rows: "_Rows", names: Sequence[str], line_of_row: Mapping[int, int], wholes: "_Wholes"
 ) -> OddRows:
     """Return a summary of odd rows for the owner, from their cells."""
@@ -127,8 +127,8 @@ _Wholes = dict[str, tuple[str, ...]]  # names of wholes by column, of which each
 def _odd_rows(connection: Connection, check: Check, layout: Layout) -> Iterator[tuple[str, _Rows, _Wholes]]:
     """Yield the rows of a file that may not be records, such as repeated headers and sums, one kind after the other.
 
-    Rows that the owner's settings already keep or leave out are not among them. Each kind has a name, the cells of
-    its rows by row number, and for rows of sums the labels of the sums, such as `Total`, by column.
+    Rows that the owner's settings already keep or leave out are not among them. Each element has the name of a kind,
+    the cells of its rows by row number, and, for rows of sums, their labels by column, such as `Total`.
     """
     form = layout.form
     top = _first_rows(connection, len(layout.names))
@@ -239,10 +239,10 @@ def _notes_and_totals(
 def _rows_of_wholes(connection: Connection, check: Check, aside: Collection[int]) -> Iterator[tuple[str, str, _Rows]]:
     """Yield the rows whose text in a column is the name of a sum, such as `Total`; their kind is "totals" or "named".
 
-    A category may be called as a whole too. So "totals" are rows whose numbers are sums of the others, one or two rows
-    with gaps where no other row has any, or rows of a table that has one row for each combination of its texts. Other
-    rows are "named": those with gaps, few rows with the word for a total, and a phrase if all texts of its column have
-    as many rows. `aside`: places of rows that are compared with no others.
+    A category may be called as a whole too. So "totals" are of three kinds: rows whose numbers are sums of the others;
+    one or two rows with gaps where no other row has any; and such rows of a table that has one row for each combination
+    of its texts. Other rows are "named": rows with gaps, a few rows with the word for a total, and rows with a phrase
+    whose column has equally many rows for each text. `aside`: places of rows that are compared with no others.
     """
     kinds = {column.name: column.kind for column in check.columns[:_WIDE]}
     numbers = [quoted_name(name) for name, kind in kinds.items() if kind in {Kind.INTEGER, Kind.REAL}]
@@ -284,8 +284,8 @@ def _plain_text(text: str) -> str:
 def _is_sum_of_others(connection: Connection, scope: str, test: str, numbers: Sequence[str]) -> bool:
     """Return True if the rows that meet `test` are likely sums of the other rows.
 
-    A column of numbers shows it: the sum over these rows is that over the others, or a small multiple of it, and their
-    mean is larger. `scope` and `test` are SQL: the compared rows, and those that may be sums.
+    A column of numbers shows this: the sum over these rows is the sum over the others, or a small multiple of that sum,
+    and the mean of these rows is larger. `scope` and `test` are SQL: the compared rows, and those that may be sums.
     """
     if not numbers:
         return False
@@ -374,10 +374,10 @@ def _is_total(cells: Sequence[str]) -> bool:
 
 
 def _is_note(cells: Sequence[str], check: Check, *, is_last: bool) -> bool:
-    """Return True if a row has only one cell, which is not a value of its column, or cites a source in two cells.
+    """Return True if a row is a note: one cell that is not a value of its column, or two cells that cite a source.
 
-    A note with the delimiter has more cells: it begins with a mark, and a cell below it does not fit its column.
-    `is_last`: whether no row below has more.
+    A note that contains the delimiter has more cells. It is recognised by a mark at its beginning and a cell that does
+    not fit its column. `is_last` is True if no row below has more cells.
     """
     if all(_RULE.fullmatch(cell.strip(AROUND)) for cell in cells if cell):
         return True
@@ -467,10 +467,10 @@ def _is_code(cell: str) -> bool:
 
 def _is_of_shape(cell: str, values: Sequence[str]) -> bool:
     """Return True if most values have letters, digits and signs in the same order as a text."""
-    return [*map(_shape, values)].count(_shape(cell)) >= _USUAL * len(values)
+    return [*map(_text_shape, values)].count(_text_shape(cell)) >= _USUAL * len(values)
 
 
-def _shape(cell: str) -> str:
+def _text_shape(cell: str) -> str:
     """Return a text with one digit for several, and one letter for several."""
     return re.sub("[^\\W\\d_]+", "a", re.sub("[0-9]+", "9", cell))
 

@@ -45,7 +45,7 @@ class Description:
 
     @property
     def spelled_unit(self) -> dict[str, ColumnFormat]:
-        """Form of the unit, by its name, if it is of text or integer and has a stated spelling; else empty."""
+        """Form of the unit by its name; empty if no spelling is stated, or if the unit is no text or integer."""
         return {
             name: form
             for name, form in (self.kinds or {}).items()
@@ -73,7 +73,7 @@ def column_checks(relation: Relation) -> Sequence[ColumnCheck]:
 
 
 def with_stated_unit(connection: Connection, relation: Relation, description: Description) -> Relation:
-    """Return the relation with the texts of the unit read as its owner states, for a file that states its types."""
+    """Return the relation of a file that states its types, with the texts of the unit read as the owner states."""
     for unit, form in description.spelled_unit.items():
         type_ = column_types(connection, relation.sql).get(unit, "")
         if form.kind is Kind.INTEGER and form != ColumnFormat(
@@ -88,7 +88,7 @@ def with_stated_unit(connection: Connection, relation: Relation, description: De
         if form.kind is Kind.INTEGER:  # of any width
             value = f"CASE WHEN {is_given_sql(text, form)} THEN {name} END"
         if type_:  # a unit that is no column is refused later, by its name
-            return _select(relation, f"* REPLACE ({value} AS {name})")
+            return _selected_relation(relation, f"* REPLACE ({value} AS {name})")
     return relation
 
 
@@ -97,10 +97,10 @@ def without_dropped_rows(relation: Relation, description: Description) -> Relati
     form = None if description.unit is None else (description.kinds or {}).get(description.unit)
     if form is None or not form.drop_missing or description.is_for_check:
         return relation
-    return _select(relation, "*", f"WHERE {quoted_name(description.unit or '')} IS NOT NULL")
+    return _selected_relation(relation, "*", f"WHERE {quoted_name(description.unit or '')} IS NOT NULL")
 
 
-def _select(relation: Relation, columns: str, condition: str = "") -> Relation:
+def _selected_relation(relation: Relation, columns: str, condition: str = "") -> Relation:
     """Return the relation with only some columns, and only the rows that meet a condition."""
 
     def query(sql: str) -> str:

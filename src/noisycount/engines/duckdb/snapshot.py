@@ -50,10 +50,10 @@ def read_cells(stream: object) -> Iterator[Cells]:
 
     for batch in c_array_stream(stream):
         column = batch.child(0)
-        yield _cells(column.schema.format, column.view())
+        yield _cells_of_batch(column.schema.format, column.view())
 
 
-def _cells(format_: str, column: Any) -> Cells:
+def _cells_of_batch(format_: str, column: Any) -> Cells:
     """Return the cells of a column of a batch. Booleans are bits. Texts have two buffers: ends and bytes."""
     is_valid, values, *texts = column.buffers
     missing = ~_unpack_bits(is_valid, column.length) if column.null_count else None

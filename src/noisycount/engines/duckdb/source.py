@@ -324,7 +324,7 @@ class DuckDBSource(EngineSource):
         self.require_sound(columns)
 
     def require_sound(self, columns: Collection[str] | None = None) -> None:
-        """Read columns, and that of the unit, in the files in which they have not been read yet.
+        """Read some columns and the unit's column in all files in which they have not been read yet.
 
         A count that failed at a broken cell would reveal after the debit that the record exists. For `columns` None,
         all columns that queries may use are read.
@@ -364,7 +364,7 @@ class DuckDBSource(EngineSource):
                 self.proofs[number].update(new_proofs)
 
     def _reading_digest(self, name: str) -> str:
-        """Return a digest of the way in which the cells of a column are read, which differs for the unit."""
+        """Return a digest of the rules by which the cells of a column are read. The unit has rules of its own."""
         if (known := self.column_proofs.get(name)) is not None:
             return known
         facts: list[object] = [duckdb.__version__, self.description.table, self.values[name], name == self.unit]

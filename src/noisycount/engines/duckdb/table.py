@@ -1,5 +1,5 @@
 # ruff: noqa: S608, as all SQL here is made of names that it quotes
-"""The view `records` of the columns that queries may use, each with the one type of its kind.
+"""The view `records`: the columns that queries may use, each converted to the type of its kind.
 
 `typed_values` has the SQL that brings a column to that type, and `create_records` makes the view.
 """
@@ -91,7 +91,7 @@ def type_reason(type_: str) -> str:
 
 
 def whole_schema(types: Mapping[str, str]) -> Schema:
-    """Return the schema of columns of these types; types that are not read become `others`."""
+    """Return the schema of columns of these types. Columns of types that cannot be read become `others`."""
     return Schema(
         {name: READ_TYPES[type_][0] for name, type_ in types.items() if type_ in READ_TYPES},
         {name: type_ for name, type_ in types.items() if type_ not in READ_TYPES},

@@ -43,7 +43,7 @@ def join(
     session = duck.SharedConnection()
     try:
         sources = {name: open_table(session) for name, open_table in openers.items()}
-        parts = {name: _part(source) for name, source in sources.items()}
+        parts = {name: _table_records(source) for name, source in sources.items()}
         records = joined.joined_records(tables, parts, schema.kinds)
         _create_view(session.cursors.connection, records, tables, schema)
         duck.lock(session.cursors.connection)
@@ -58,7 +58,7 @@ def join(
     return TablesSource(tables, sources, schema, unit, persons, counting)
 
 
-def _part(source: DuckDBSource) -> Part:
+def _table_records(source: DuckDBSource) -> Part:
     """Return the records of a table in its view."""
     kinds = source.schema.entire.kinds
 

@@ -64,7 +64,7 @@ class TextFile:
 
     @classmethod
     def read(cls, place: Path, stated: FileFormat, *, repairs: bool = False) -> Self:
-        """Return the file, with its form as the owner states it; parts that are not stated are detected.
+        """Return the file with its form. Parts of the form that the owner does not state are detected.
 
         If `repairs`, a form in which its names can be read is chosen, and listed as a fault.
         """

@@ -192,9 +192,9 @@ class TextTable:
         usual = ColumnFormat(Kind.TEXT)
         if unit in self.names and stated.get(unit, usual) == usual:
             stated_guesses[unit] = Guess(usual, "it names the person")
-        cells = {} if stated_guesses.keys() >= {*self.names} else self._sample()
+        cells = {} if stated_guesses.keys() >= {*self.names} else self._sampled_cells()
         guesses = {name: stated_guesses.get(name) or self._guess(name, cells[name]) for name in self.names}
-        self._make(guesses)
+        self._make_typed_table(guesses)
         checks = self._count_cells_that_fit(guesses)
         doubtful = [name for name in checks if checks[name].unreadable and name not in stated_guesses]
         unseen = self._examples_of_unreadable_cells({name: guesses[name] for name in doubtful}, _DOUBTFUL)
@@ -204,7 +204,7 @@ class TextTable:
             if (guess := self._guess(name, [*cells[name], *({*unseen[name]} - {*cells[name]})])) != guesses[name]
         }
         if better:
-            self._make(better, {name for name in self.names if name not in better})
+            self._make_typed_table(better, {name for name in self.names if name not in better})
             checks |= self._count_cells_that_fit(better)
         return self._with_examples([checks[name] for name in self.names])
 
@@ -212,7 +212,7 @@ class TextTable:
         self, columns: Sequence[ColumnCheck], stated: Mapping[str, ColumnFormat]
     ) -> list[ColumnCheck]:
         """Return the checks of columns: stated forms that look right get a reason, refused columns get other forms."""
-        cells = self._sample() if stated else {}
+        cells = self._sampled_cells() if stated else {}
         looks = {name: self._guess(name, cells[name]) for name in stated}
         explained = [
             replace(column, reason=looks[column.name].reason)
@@ -252,7 +252,7 @@ class TextTable:
             return guessed_of_types(self.types[name], cells, name)
         return guessed_form(cells, name)
 
-    def _sample(self) -> dict[str, list[str]]:
+    def _sampled_cells(self) -> dict[str, list[str]]:
         """Return some cells of each column that are not empty, from rows spread evenly over the table."""
         rows = max(1, min(_SAMPLE, _SAMPLED_CELLS // len(self.names)))
         names = ", ".join(map(quoted_name, self.names))
@@ -264,7 +264,7 @@ class TextTable:
             name: [cell for cell in cells if cell is not None] for name, cells in zip(self.names, columns, strict=True)
         }
 
-    def _make(self, guesses: Mapping[str, Guess], copied_names: Collection[str] = ()) -> None:
+    def _make_typed_table(self, guesses: Mapping[str, Guess], copied_names: Collection[str] = ()) -> None:
         """Make the table `typed` from the guessed forms.
 
         The columns in `copied_names` are copied from the earlier version of the table.
@@ -283,17 +283,17 @@ class TextTable:
         """Return the checks of some columns, without examples of unreadable cells."""
         everywhere = {name: f"count({quoted_name(name)})" for name in guesses}
         total = self.rows
-        read_cells = self._numbers("typed", everywhere, _COUNTED_AT_ONCE)
+        read_cells = self._aggregates_of_columns("typed", everywhere, _COUNTED_AT_ONCE)
         some = {name: count for name, count in everywhere.items() if read_cells[name] < total}
-        filled_cells = self._numbers("loaded", some, _COUNTED_AT_ONCE)
+        filled_cells = self._aggregates_of_columns("loaded", some, _COUNTED_AT_ONCE)
         doubtful = {
             name: f"count(CASE WHEN {is_given_sql(quoted_name(name), guesses[name].form)} THEN 1 END)"
             for name in some
             if read_cells[name] < filled_cells[name]
         }
-        cells_with_value = read_cells | self._numbers("loaded", doubtful)
+        cells_with_value = read_cells | self._aggregates_of_columns("loaded", doubtful)
         days = [name for name, guess in guesses.items() if guess.form.kind.is_moment and read_cells[name]]
-        first_years, last_years = (self._years(end, days) for end in ("min", "max"))
+        first_years, last_years = (self._end_years(end, days) for end in ("min", "max"))
         return {
             name: ColumnCheck(
                 name=name,
@@ -311,7 +311,9 @@ class TextTable:
             for name, guess in guesses.items()
         }
 
-    def _numbers(self, table: str, aggregates: Mapping[str, str], at_once: int = _AT_ONCE) -> dict[str, Any]:
+    def _aggregates_of_columns(
+        self, table: str, aggregates: Mapping[str, str], at_once: int = _AT_ONCE
+    ) -> dict[str, Any]:
         """Return the value of an aggregate for each column of a table, at most `at_once` columns in a statement."""
         numbers: dict[str, Any] = {}
         names = [*aggregates]
@@ -322,7 +324,7 @@ class TextTable:
             numbers |= dict(zip(batch, row, strict=True))
         return numbers
 
-    def _years(self, end: str, days: Sequence[str]) -> dict[str, int]:
+    def _end_years(self, end: str, days: Sequence[str]) -> dict[str, int]:
         """Return the year of the earliest day (`end` is "min") or of the latest day ("max") of each column of days."""
         moments = ", ".join(f"{end}({quoted_name(name)})" for name in days)
         query = f"SELECT list_transform([{moments}], lambda moment: year(moment)) FROM typed"
@@ -346,7 +348,7 @@ class TextTable:
             f"{is_given_sql(quoted_name(name), guess.form)} AND ({typed_cell(quoted_name(name), guess.form)}) IS NULL)"
             for name, guess in guesses.items()
         }
-        examples = self._numbers("loaded", wrong)
+        examples = self._aggregates_of_columns("loaded", wrong)
         return {name: cells or [] for name, cells in examples.items()}
 
 
@@ -364,7 +366,7 @@ def _typed_query(forms: Mapping[str, ColumnFormat]) -> str:
 
 
 def _query_of_columns(forms: Mapping[str, ColumnFormat]) -> str:
-    """Return a query with one expression for each column, in which each text is cast once."""
+    """Return a query with one expression for each column. It casts each text only once."""
     columns, values = {}, []
     for number, (name, form) in enumerate(forms.items()):
         text, cast = f"text_{number}", f"cast_{number}"

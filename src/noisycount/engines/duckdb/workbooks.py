@@ -148,7 +148,7 @@ def _fault_of_line(line: bytes) -> str | None:
     if len(line) > _LONGEST:
         return f"has more than {_LONGEST >> 20} MB, which no object may have: shorten it"
     try:
-        pairs = json.loads(line.decode("utf-8"), object_pairs_hook=_Pairs)
+        pairs = json.loads(line.decode("utf-8"), object_pairs_hook=_ObjectEntries)
         json.dumps(pairs, ensure_ascii=False).encode("utf-8")
     except UnicodeDecodeError:
         return "is not in utf-8: write it so"
@@ -156,14 +156,14 @@ def _fault_of_line(line: bytes) -> str | None:
         return "has half of a character, such as \\ud83d without what follows it: mend it there"
     except (ValueError, RecursionError):
         return f"is no JSON: {_SPARSE}"
-    if not isinstance(pairs, _Pairs):
+    if not isinstance(pairs, _ObjectEntries):
         return f"is no object: {_SPARSE}"
     keys = dict(pairs)
     twice = "has a key twice: mend it there" if len(keys) < len(pairs) else None
     return "has an empty key: give it a name" if "" in keys else twice
 
 
-class _Pairs(list[tuple[str, object]]):
+class _ObjectEntries(list[tuple[str, object]]):
     """The entries of a JSON object as pairs, so that a key that occurs twice is visible."""
 
 

@@ -1,4 +1,4 @@
-"""The Spark driver in this process: that of the application, or one that is started here without output."""
+"""The Spark driver in this process: the application's own, or a driver that is started here without output."""
 
 import atexit
 import os
@@ -88,7 +88,7 @@ def root_session(url: str, shown: str) -> SparkSession:
     Raises:
         SourceError: If the cluster does not answer, or this process drives another cluster.
     """
-    master = _master(url)
+    master = _master_of_url(url)
     with _lock:
         context = SparkContext._active_spark_context  # noqa: SLF001 - `getOrCreate` would start one
         if context is None or is_stopped(context):
@@ -103,7 +103,7 @@ def root_session(url: str, shown: str) -> SparkSession:
     return SparkSession(context)
 
 
-def _master(url: str) -> str:
+def _master_of_url(url: str) -> str:
     """Return the master of a URL as Spark writes it."""
     host = urlsplit(url).netloc
     return _LOCAL if host == _LOCAL else f"spark://{host}"

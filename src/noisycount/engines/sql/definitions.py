@@ -202,10 +202,10 @@ def _values_of_array(any_of: exp.Any) -> Sequence[exp.Expr]:
 
 def _common_type(nodes: Sequence[exp.Expr], scope: Mapping[str, Types]) -> str:
     """Return the common type of expressions. Raise Unsure if they have none."""
-    return require_alike([_type_of(each, scope) for each in nodes])
+    return require_equal_types([_type_of(each, scope) for each in nodes])
 
 
-def require_alike(types: Sequence[str | None]) -> str:
+def require_equal_types(types: Sequence[str | None]) -> str:
     """Return the common type of comparable values; whole numbers of any width are alike. Raise Unsure if none."""
     common = {_ALIKE.get(each or "", each) for each in types}
     if len(common) > 1 or not common <= _COMPARED:
@@ -316,9 +316,9 @@ class _Catalog:
         if not isinstance(query, exp.Select):
             raise Unsure
         scope = dict(self._sources(query))
-        for join in _joins(query):
+        for join in _joins_of_query(query):
             _require_comparable(join, scope)
-        for each in _conditions(query):
+        for each in _conditions_of_query(query):
             require_truth(each, scope)
         return [output_type(each.unalias(), scope) for each in query.expressions]
 
@@ -345,15 +345,15 @@ class _Catalog:
         return dict(zip(query.named_selects, types, strict=True))
 
 
-def _joins(query: exp.Select) -> list[exp.Join]:
+def _joins_of_query(query: exp.Select) -> list[exp.Join]:
     """Return the joins of a query, without those of its subqueries."""
     return [join for join in query.find_all(exp.Join) if join.find_ancestor(exp.Select) is query]
 
 
-def _conditions(query: exp.Select) -> Iterator[exp.Expr]:
+def _conditions_of_query(query: exp.Select) -> Iterator[exp.Expr]:
     """Yield the conditions that choose the records of a query."""
     where = query.args.get("where")
-    join_conditions = [join.args.get("on") for join in _joins(query)]
+    join_conditions = [join.args.get("on") for join in _joins_of_query(query)]
     yield from filter(None, [where and where.this, *join_conditions])
 
 
@@ -361,4 +361,4 @@ def _require_comparable(join: exp.Join, scope: Mapping[str, Types]) -> None:
     """Raise Unsure if a join USING columns compares values that might not be comparable."""
     for name in join.args.get("using") or ():
         types = [types[name.name] for types in scope.values() if name.name in types]
-        require_alike(types)
+        require_equal_types(types)

@@ -31,18 +31,18 @@ class _StoredDuckDB(DuckDB):
 _DIALECTS: Mapping[str, str | type[Dialect]] = {"duckdb": _StoredDuckDB, "postgres": "postgres", "sqlite": "sqlite"}
 
 
-def _words(text: str) -> frozenset[str]:
+def _words_of_text(text: str) -> frozenset[str]:
     """Return the words of a text."""
     return frozenset(text.split())
 
 
 def _known_node_classes(names: str) -> frozenset[type[exp.Expr]]:
     """Return those of the named classes of nodes that this version of sqlglot has."""
-    return frozenset(kind for name in _words(names) if (kind := getattr(exp, name, None)) is not None)
+    return frozenset(kind for name in _words_of_text(names) if (kind := getattr(exp, name, None)) is not None)
 
 
 _CLAUSES: Mapping[type[exp.Expr], frozenset[str]] = {
-    getattr(exp, name): _words(parts)
+    getattr(exp, name): _words_of_text(parts)
     for name, parts in {
         "Select": "expressions from_ joins where group having qualify distinct order",
         "Union": "this expression distinct",
@@ -88,10 +88,10 @@ _SCALARS = _known_node_classes(
     "RegexpReplace Split SplitPart Contains EndsWith Repeat Chr Ascii StrToDate StrToTime"
 )
 """Expressions of one row."""
-_PURE_NAMES = _words("isfinite list_value printf format instr substr ifnull iif typeof isnan count_star")
+_PURE_NAMES = _words_of_text("isfinite list_value printf format instr substr ifnull iif typeof isnan count_star")
 _PURE = _SCALARS | AGGREGATES | RANKS | _ORDERED | _known_node_classes("Exists Unnest Explode Cast TryCast")
 """Functions that give the same values for the same records."""
-_TIME_PARTS = _words(
+_TIME_PARTS = _words_of_text(
     "millennium century decade year isoyear quarter month week day dayofweek dow isodow dayofyear doy hour minute "
     "second millisecond microsecond epoch years quarters months weeks days hours minutes seconds milliseconds "
     "microseconds"

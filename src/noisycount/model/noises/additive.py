@@ -130,7 +130,7 @@ class ErrorLaw(ABC):
         return at_zero + 2 * float(self.between(np.array([self.first]), width)[0])
 
     def tabulated(self, reach: float) -> "ErrorLaw":  # noqa: ARG002  (a closed form needs no table)
-        """Return the distribution in a form that is fast for many errors up to `reach`; itself if values are cheap."""
+        """Return a form of the distribution that is fast for many errors up to `reach`: possibly this object."""
         return self
 
     @property

@@ -54,7 +54,7 @@ class CombinedGaussian(Gaussian):
     @classmethod
     def from_scales(cls, scales: Sequence[Fraction]) -> "CombinedGaussian":
         """Return the noise of the mean of answers with these scales."""
-        return cls(float(_precision(scales)) ** -0.5 * (1 + _LAST_DIGIT), tuple(scales))
+        return cls(float(_summed_precision(scales)) ** -0.5 * (1 + _LAST_DIGIT), tuple(scales))
 
     @property
     def exact_scale(self) -> Fraction:
@@ -79,7 +79,7 @@ class CombinedGaussian(Gaussian):
     @property
     def _weights_and_scales(self) -> list[tuple[Fraction, Fraction]]:
         """Pairs of the weight wᵢ of an answer in the mean and its scale. The weights sum to 1."""
-        whole = _precision(self.parts)
+        whole = _summed_precision(self.parts)
         return [(1 / (part**2 * whole), part) for part in self.parts]
 
     def factor(self, answer: float) -> GaussianLikelihood:
@@ -141,7 +141,7 @@ class CombinedGaussian(Gaussian):
         return alpha
 
 
-def _precision(scales: Sequence[Fraction]) -> Fraction:
+def _summed_precision(scales: Sequence[Fraction]) -> Fraction:
     """Return τ = Σ 1/σᵢ²."""
     return sum((1 / scale**2 for scale in scales), Fraction(0))
 
@@ -152,13 +152,13 @@ def _tails_above(scales: tuple[Fraction, ...]) -> tuple[float, Reals]:
 
     Each term is rounded up to the grid. Mass beyond an end is moved to the end above it.
     """
-    precision = _precision(scales)
+    precision = _summed_precision(scales)
     grid = 2.0 ** math.floor(math.log2(float(precision) ** -0.5 / _STEPS))
     half = math.ceil(_REACH * float(precision) ** -0.5 / grid)
     masses: Reals | None = None
     for scale in scales:
         term = _masses_rounded_up(DiscreteGaussian(scale), Fraction(grid) * scale**2 * precision, half)
-        masses = term if masses is None else _convolve(masses, term, half)
+        masses = term if masses is None else _convolved_terms(masses, term, half)
     assert masses is not None  # noqa: S101 - a combination has at least two scales
     return grid, np.cumsum(masses[::-1])[::-1]
 
@@ -172,7 +172,7 @@ def _masses_rounded_up(noise: DiscreteGaussian, step: Fraction, half: int) -> Re
     return np.maximum(above[:-1] - above[1:], 0.0)
 
 
-def _convolve(one: Reals, other: Reals, half: int) -> Reals:
+def _convolved_terms(one: Reals, other: Reals, half: int) -> Reals:
     """Return the distribution of a sum of two terms on −half..half, with the mass beyond at the ends."""
     size = 1 << (4 * half + 1).bit_length()
     whole = np.fft.irfft(np.fft.rfft(one, size) * np.fft.rfft(other, size), size)[: 4 * half + 1]

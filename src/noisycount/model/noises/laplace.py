@@ -87,7 +87,10 @@ class LaplaceLikelihood(Factor):
 
 @frozen
 class LaplaceTail(LogFactor):
-    """The probability of an answer at least as extreme, as a factor of the count; log-linear beyond the answer."""
+    """The probability of an answer at least as extreme, as a function of the count.
+
+    Its logarithm is linear beyond the answer.
+    """
 
     answer: float = 0.0  # in records
     slope: Fraction = Fraction(0)  # of the line, per record

@@ -52,7 +52,7 @@ class NoiseSum(SymmetricNoise):
     _law: SumLaw = field(init=False, repr=False, compare=False)
 
     def __init__(self, noises: Sequence[Mechanism]) -> None:
-        parts = _flatten(noises)
+        parts = _flattened_noises(noises)
         object.__setattr__(self, "noises", parts)
         object.__setattr__(self, "_law", _law_of_sum(parts))
 
@@ -76,14 +76,14 @@ class NoiseSum(SymmetricNoise):
         """E|Z| in records."""
         if len(self.noises) == 1:
             return self.noises[0].mean_absolute
-        return self._normal.mean_absolute if self._is_gaussian else self._law.mean_absolute
+        return self._single_gaussian.mean_absolute if self._is_gaussian else self._law.mean_absolute
 
     @property
     def errors(self) -> CertifiedErrorLaw:
         """Distribution of the noise Z, evaluated for arrays of errors."""
         if len(self.noises) == 1:
             return self.noises[0].errors
-        return self._normal if self._is_gaussian else self._law
+        return self._single_gaussian if self._is_gaussian else self._law
 
     def log_density(self, error: float) -> float:
         """Return the logarithm of the density of the noise, or of P[Z = error] if it is discrete.
@@ -155,12 +155,12 @@ class NoiseSum(SymmetricNoise):
         return self._law.is_normal and not self.is_discrete
 
     @property
-    def _normal(self) -> GaussianErrors:
+    def _single_gaussian(self) -> GaussianErrors:
         """The distribution of the sum, if it is a single continuous Gaussian noise."""
         return GaussianErrors(math.sqrt(self.variance))
 
 
-def _flatten(noises: Sequence[Mechanism]) -> tuple[AdditiveNoise, ...]:
+def _flattened_noises(noises: Sequence[Mechanism]) -> tuple[AdditiveNoise, ...]:
     """Return the noises, with each `NoiseSum` replaced by its noises; raise ValueError for an invalid list."""
     parts: list[AdditiveNoise] = []
     for noise in noises:

@@ -104,7 +104,7 @@ class SumLaw(CertifiedErrorLaw):
     @property
     def table(self) -> LatticeTable | None:
         """The probabilities of the integers near 0, if the noise is discrete and narrow."""
-        return _table(self) if self.is_discrete and self.spread < LONGEST else None
+        return _table_if_narrow(self) if self.is_discrete and self.spread < LONGEST else None
 
     def log_masses(self, lows: Reals, width: float) -> Reals:
         """Return ln P[low <= Z < low + width], to full relative precision."""
@@ -243,7 +243,7 @@ class SumLaw(CertifiedErrorLaw):
         return math.exp(float(self.log_density(np.zeros(1))[0]))
 
     def tabulated(self, reach: float) -> ErrorLaw:
-        """Return piecewise polynomials up to `reach`, as each value of the distribution itself takes an integral."""
+        """Return piecewise polynomials up to `reach`, as each value of the distribution itself needs an integral."""
         return sum_table(self, self.narrowest, reach)
 
     def log_change(self, error: float, steps: Reals) -> Reals:
@@ -275,7 +275,7 @@ class SumLaw(CertifiedErrorLaw):
         return masses
 
     def uncertainty(self, low: Reals, widths: Reals) -> Reals:
-        """Return the error of masses that are differences of tails which cancel, if no integral can replace them."""
+        """Return the error of masses that are differences of nearly equal tails; 0 if integrals replace them."""
         starts, lengths = self._mirror_intervals(low, widths)
         errors = np.zeros(starts.shape)
         differs = ~self._has_windows(starts, lengths)
@@ -315,7 +315,7 @@ def _distance_at_depth(law: SumLaw, depth: float) -> float:
 
 
 @lru_cache(maxsize=64)  # a table of answers has few different noises, and each entry takes 64 kB
-def _table(law: SumLaw) -> LatticeTable | None:
+def _table_if_narrow(law: SumLaw) -> LatticeTable | None:
     """Return the table of a sum, or None if the sum is too wide for a table."""
     end = law.reach(DEEPEST)
     return lattice_table(law.laplace, law.gaussian, int(end)) if end <= LONGEST else None

@@ -160,7 +160,7 @@ def _fit_on_reals(curve: Curve, reach: float, spread: float) -> Pieces:
             intervals += [(low, middle), (middle, high)]
         else:
             pieces.append((low, high, series))
-    return _join(pieces)
+    return _pieces_in_order(pieces)
 
 
 def _fit_on_integers(curve: Curve, reach: float) -> Pieces:
@@ -181,7 +181,7 @@ def _fit_on_integers(curve: Curve, reach: float) -> Pieces:
                 pieces.append((low, high, np.pad(series, (0, _POINTS - series.size))))
                 continue
         intervals += [(low, middle), (middle, high)]
-    return _join(pieces)
+    return _pieces_in_order(pieces)
 
 
 def _fit_series(places: Reals, values: Reals) -> Reals:
@@ -194,7 +194,7 @@ def _is_rough(series: Reals) -> bool:
     return bool(np.abs(series[-2:]).max() > _EXACT * (1 + np.abs(series[0])))
 
 
-def _join(pieces: list[tuple[float, float, Reals]]) -> Pieces:
+def _pieces_in_order(pieces: list[tuple[float, float, Reals]]) -> Pieces:
     """Return the pieces in ascending order."""
     pieces.sort(key=lambda piece: piece[0])
     edges = np.array([*(low for low, _, _ in pieces), pieces[-1][1]])

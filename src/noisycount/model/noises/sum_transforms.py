@@ -78,14 +78,14 @@ class Poles:
 
     def slopes(self, tilt: Tilt) -> tuple[Reals, Reals]:
         """Return the mean and the variance of the tilted distribution."""
-        kappas, _ = self._kappas(tilt)
+        kappas, _ = self._kappas_and_logs(tilt)
         slope, curvature = self._chord_slopes(tilt)
         rises = kappas * slope
         return self.counts @ rises, self.counts @ (kappas * curvature + rises * rises)
 
     def tilted(self, tilt: Tilt) -> TiltedTransform:
         """Return the transform around θ. Its terms other than ln M(θ) are −Σ n·ln(1 − κ·chord)."""
-        kappas, logarithms = self._kappas(tilt)
+        kappas, logarithms = self._kappas_and_logs(tilt)
 
         def rest(path: Path) -> Complexes:
             chord = self._chord(tilt.point[:, None], path)
@@ -101,7 +101,7 @@ class Poles:
 
         return TiltedTransform(self.counts @ logarithms, rest=rest)
 
-    def _kappas(self, tilt: Tilt) -> tuple[Reals, Reals]:
+    def _kappas_and_logs(self, tilt: Tilt) -> tuple[Reals, Reals]:
         """Return κ and ln M(θ) of a single noise, for each rate r and each point θ, shape (rates, points).
 
         M(θ)/M(θ + σ) = Π (1 − κ·chord)^n, a product over the rates; `_chord` is the chord of θ and σ.
@@ -131,7 +131,7 @@ class Poles:
 
 @frozen
 class Above:
-    """Factor that turns the transform of Z into that of its tail P[Z >= x], for s > 0.
+    """Factor that turns the transform of Z into the transform of its tail P[Z >= x], for s > 0.
 
     It is 1/s for continuous noise and 1/(1 − e^−s) on the integers.
     """
@@ -146,7 +146,7 @@ class Above:
         """Return the first two derivatives of the logarithm."""
         if not self.is_discrete:
             return -1 / tilt.point, 1 / tilt.point**2
-        fall = _odds(tilt.point)
+        fall = _geometric_odds(tilt.point)
         return -fall, fall * (1 + fall)
 
     def tilted(self, tilt: Tilt) -> TiltedTransform:
@@ -155,11 +155,11 @@ class Above:
         if not self.is_discrete:
             return TiltedTransform(-np.log(tilt.point), rest=lambda path: -np.log1p(path.step / point))
         return TiltedTransform(
-            -np.log(-np.expm1(-tilt.point)), rest=lambda path: -np.log1p(-np.expm1(-path.step) * _odds(point))
+            -np.log(-np.expm1(-tilt.point)), rest=lambda path: -np.log1p(-np.expm1(-path.step) * _geometric_odds(point))
         )
 
 
-def _odds(point: Reals) -> Reals:
+def _geometric_odds(point: Reals) -> Reals:
     """Return 1/(e^θ − 1)."""
     return np.exp(-point) / -np.expm1(-point)
 

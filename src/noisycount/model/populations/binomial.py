@@ -29,7 +29,7 @@ class SmoothPopulation(Factor, Exchangeable):
 
     def law(self, *likelihoods: Factor) -> CountDistribution:
         """Return the distribution of the count, given the answers with these likelihoods."""
-        return smooth_law([self, *likelihoods]) if likelihoods else _prior(self)
+        return smooth_law([self, *likelihoods]) if likelihoods else _prior_law(self)
 
     @property
     def smooth_prior(self) -> Factor:
@@ -38,7 +38,7 @@ class SmoothPopulation(Factor, Exchangeable):
 
 
 @lru_cache(maxsize=64)  # a distribution takes a few kilobytes; every answer of a table needs the same one
-def _prior(population: SmoothPopulation) -> CountDistribution:
+def _prior_law(population: SmoothPopulation) -> CountDistribution:
     """Return the distribution of the count before any answer."""
     return smooth_law([population])
 
@@ -63,7 +63,7 @@ class ClosedFormPopulation(Exchangeable):
     @property
     def table(self) -> Tabulated:
         """The distribution as a table. Raises ValueError if the probabilities do not sum to 1 within 1e-9."""
-        return _table(self)
+        return _table_of_formula(self)
 
     @property
     def has_chances(self) -> bool:
@@ -98,7 +98,7 @@ class ClosedFormPopulation(Exchangeable):
 
 
 @lru_cache(maxsize=2)  # the true and the assumed population; a large table takes 0.8 GB
-def _table(population: ClosedFormPopulation) -> Tabulated:
+def _table_of_formula(population: ClosedFormPopulation) -> Tabulated:
     """Return the table of a formula; raise ValueError if the size or the sum of the probabilities is wrong."""
     name, size = type(population).__name__, population.size
     if size > LARGEST_TABLE:

@@ -69,10 +69,10 @@ def _sum_by_convolution(sizes: Reals, rates: Reals, complements: Reals) -> tuple
     for start in range(0, int(single.sum()), _BATCH):
         part = slice(start, start + _BATCH)
         batch = np.stack([complements[single][part], rates[single][part]], axis=1)
-        first, law = _convolve(first, law, 0, _sum_of_bernoullis(batch))
+        first, law = _convolved_counts(first, law, 0, _sum_of_bernoullis(batch))
     for place in np.flatnonzero(~single):
-        kind = _binomial(int(sizes[place]), float(rates[place]), float(complements[place]))
-        first, law = _convolve(first, law, *kind)
+        kind = _trimmed_binomial(int(sizes[place]), float(rates[place]), float(complements[place]))
+        first, law = _convolved_counts(first, law, *kind)
     return first, law
 
 
@@ -91,10 +91,10 @@ def _sum_of_bernoullis(laws: Reals) -> Reals:
     return laws[0]
 
 
-def _binomial(size: int, rate: float, complement: float) -> tuple[int, Reals]:
+def _trimmed_binomial(size: int, rate: float, complement: float) -> tuple[int, Reals]:
     """Return the binomial distribution where it is above 1e-300 of its largest probability, and its first count."""
     if rate > complement:
-        first, law = _binomial(size, complement, rate)
+        first, law = _trimmed_binomial(size, complement, rate)
         return size - first - law.size + 1, law[::-1]
     if rate == 0:
         return 0, np.ones(1)
@@ -103,15 +103,15 @@ def _binomial(size: int, rate: float, complement: float) -> tuple[int, Reals]:
     centre = min(last, max(first, round(size * rate)))
     offsets = np.arange(first - centre, last - centre + 1, dtype=np.float64)
     weights = np.exp(binomial_expansion(size, rate, centre)(offsets))
-    return _trim(first, weights / weights.sum())
+    return _without_rare_ends(first, weights / weights.sum())
 
 
-def _convolve(first: int, law: Reals, other_first: int, other: Reals) -> tuple[int, Reals]:
+def _convolved_counts(first: int, law: Reals, other_first: int, other: Reals) -> tuple[int, Reals]:
     """Return the distribution of a sum of two independent counts."""
-    return _trim(first + other_first, np.convolve(law, other))
+    return _without_rare_ends(first + other_first, np.convolve(law, other))
 
 
-def _trim(first: int, law: Reals) -> tuple[int, Reals]:
+def _without_rare_ends(first: int, law: Reals) -> tuple[int, Reals]:
     """Return the distribution without ends below 1e-300 of its largest probability."""
     indices = np.flatnonzero(law > _VANISHING * law.max())
     return first + int(indices[0]), law[indices[0] : indices[-1] + 1]
@@ -152,22 +152,22 @@ class Kinds:
 
     def moments(self, tilt: float) -> tuple[float, float]:
         """Return the mean and the variance of the count under rates tilted by θ = tilt."""
-        rates, complements = _rates(self.gauss[1] + tilt)
+        rates, complements = _rates_and_complements(self.gauss[1] + tilt)
         return float(self.gauss[0] @ rates), float(self.gauss[0] @ (rates * complements))
 
     def log_growth(self, tilt: float) -> float:
         """Return Σ n·(ln(1 − p + p·e^θ) − θ·p) for the tilt θ: the cumulant function without the mean."""
-        rates, _ = _rates(self.gauss[1])
+        rates, _ = _rates_and_complements(self.gauss[1])
         return float(self.gauss[0] @ (np.log1p(rates * math.expm1(tilt)) - rates * tilt))
 
     def law(self, tilt: float) -> tuple[int, Reals]:
         """Return the first count and the log-probabilities around the mean, under tilted rates."""
         is_wide = self.moments(tilt)[1] > WIDE**2
         sizes, log_odds = self.gauss if is_wide else (self.sizes, self.log_odds)
-        return sum_of_binomials(sizes, *_rates(log_odds + tilt))
+        return sum_of_binomials(sizes, *_rates_and_complements(log_odds + tilt))
 
 
-def _rates(log_odds: Reals) -> tuple[Reals, Reals]:
+def _rates_and_complements(log_odds: Reals) -> tuple[Reals, Reals]:
     """Return the rates with these log-odds, and their complements 1 − rate."""
     shrunk = np.exp(-np.abs(log_odds))
     large, small = 1 / (1 + shrunk), shrunk / (1 + shrunk)

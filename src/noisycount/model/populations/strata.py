@@ -185,7 +185,7 @@ class Exponential(Factor):
 
 @lru_cache(maxsize=4)
 def _split_certain(strata: Strata) -> tuple[int, Kinds | None]:
-    """Return the number of records with rate 1, and the records with rates between 0 and 1; None for no such record."""
+    """Return the number of records with rate 1, and the records with rates between 0 and 1 (None if there is none)."""
     certain = int(strata.sizes[strata.rates == 1].sum())
     is_open = (strata.rates > 0) & (strata.rates < 1) & (strata.sizes > 0)
     if not is_open.any():

@@ -45,14 +45,14 @@ class Tabulated(Exchangeable):
     """
 
     log_probabilities: Reals = field()
-    _mean: Fraction = field(repr=False)
+    _mean_index: Fraction = field(repr=False)
 
     def __init__(self, probabilities: Sequence[float] | Reals) -> None:
         table = _check_table(probabilities)
         with np.errstate(divide="ignore"):
             logs = np.log(table / float(table.sum()))
         object.__setattr__(self, "log_probabilities", logs)
-        object.__setattr__(self, "_mean", _mean(table))
+        object.__setattr__(self, "_mean_index", _mean_index(table))
 
     @classmethod
     def of_logs(cls, log_weights: Reals) -> Self:
@@ -62,7 +62,7 @@ class Tabulated(Exchangeable):
         weights = np.exp(relative)
         logs = relative - math.log(float(weights.sum()))
         object.__setattr__(population, "log_probabilities", logs)
-        object.__setattr__(population, "_mean", _mean(weights))
+        object.__setattr__(population, "_mean_index", _mean_index(weights))
         return population
 
     @property
@@ -82,7 +82,7 @@ class Tabulated(Exchangeable):
     @property
     def expected_positives(self) -> Fraction:
         """E[K], to twice the digits of a float."""
-        return self._mean
+        return self._mean_index
 
     @property
     def moments(self) -> Moments:
@@ -134,7 +134,7 @@ def _check_table(probabilities: Sequence[float] | Reals) -> Reals:
     return table
 
 
-def _mean(table: Reals) -> Fraction:
+def _mean_index(table: Reals) -> Fraction:
     """Return the mean index of a table of weights. Offsets from the largest weight keep the digits of n − mean."""
     centre = int(np.argmax(table))
     offsets = np.arange(table.size, dtype=np.float64) - centre

@@ -42,11 +42,11 @@ class Law(ABC):
         is transcendental for rational x.
         """
         precision = bits + _GUARD
-        while (found := self._edges(bits, precision)) is None:
+        while (found := self._certain_edges(bits, precision)) is None:
             precision += _GUARD
         return found
 
-    def _edges(self, bits: int, precision: int) -> list[int] | None:
+    def _certain_edges(self, bits: int, precision: int) -> list[int] | None:
         """Return the edges, or None if this precision leaves one undetermined."""
         last = (1 << bits) - 1
         least, most = self.total_weight(precision)

@@ -200,7 +200,7 @@ class CellSums:
             return self._log_pmf(counts)
         angles = np.pi * (np.arange(_NODES) + 0.5) / _NODES
         nodes = np.unique(np.round((low + high) / 2 - (high - low) / 2 * np.cos(angles)))
-        return _interpolate(nodes, self._log_pmf(nodes), counts)
+        return _interpolated_values(nodes, self._log_pmf(nodes), counts)
 
     def _log_pmf(self, counts: Reals) -> Reals:
         """Return the logarithms at ascending counts, by integration."""
@@ -229,14 +229,14 @@ class _IntegrationPaths:
         pole = 1 + _gap_to_pole(sums.law)
 
         def excess(logits: Reals) -> Reals:
-            return sums.cells * _moments(sums.law, pole / (1 + np.exp(logits)))[0] - counts
+            return sums.cells * _tilted_moments(sums.law, pole / (1 + np.exp(logits)))[0] - counts
 
         ends = np.full(counts.size, _FARTHEST_LOGIT)
         return cls(sums, counts, pole / (1 + np.exp(roots(excess, -ends, ends))))
 
     def log_integrals(self) -> Reals:
         """Return the logarithms of the integrals along the paths, divided by 2π·i."""
-        deviations = np.sqrt(self.sums.cells * _moments(self.sums.law, self.gaps)[1])
+        deviations = np.sqrt(self.sums.cells * _tilted_moments(self.sums.law, self.gaps)[1])
         is_narrow = deviations <= _NARROW
         totals = np.empty(self.counts.size)
         for is_of_method, integral in (
@@ -253,12 +253,12 @@ class _IntegrationPaths:
         saddles = self._saddle_points
         reach = float((deviations + np.minimum(saddles / self.gaps, _FARTHEST_TAIL)).max())
         half = math.ceil(_REACH * reach / 2)
-        peaks = self._logs(self.gaps[:, None])[:, 0].real
+        peaks = self._log_integrand(self.gaps[:, None])[:, 0].real
         totals = np.full(self.counts.size, 0.5)
         for start in range(1, half + 1, _STEPS_AT_ONCE):
             step_numbers = np.arange(start, min(start + _STEPS_AT_ONCE, half + 1))
             gaps = self.gaps[:, None] - saddles[:, None] * np.expm1(1j * math.pi / half * step_numbers)
-            terms = np.exp(self._logs(gaps) - peaks[:, None])
+            terms = np.exp(self._log_integrand(gaps) - peaks[:, None])
             totals += (terms.real * np.where(step_numbers == half, 0.5, 1.0)).sum(axis=1)
             if np.abs(terms).max() <= _VANISHED:
                 break
@@ -269,14 +269,14 @@ class _IntegrationPaths:
         saddles, beyond = self._saddle_points, _gap_to_pole(self.sums.law)
         sizes = np.minimum(self.gaps, saddles)
         steps = np.minimum(_PATH_STEP, _SHARE * saddles / (sizes * deviations))
-        peaks = self._logs(self.gaps[:, None])[:, 0].real
+        peaks = self._log_integrand(self.gaps[:, None])[:, 0].real
         totals = sizes / saddles / 2
         for start in range(1, _MOST_STEPS, _STEPS_AT_ONCE):
             places = steps[:, None] * np.arange(start, start + _STEPS_AT_ONCE)
             aside = _BEND * (np.cosh(places) - 1) + 1j * np.sinh(places)
             slopes = _BEND * np.sinh(places) + 1j * np.cosh(places)
             gaps = self.gaps[:, None] - sizes[:, None] * aside
-            terms = np.exp(self._logs(gaps) - peaks[:, None]) * slopes / (1 + (beyond - gaps))
+            terms = np.exp(self._log_integrand(gaps) - peaks[:, None]) * slopes / (1 + (beyond - gaps))
             totals += sizes * terms.imag.sum(axis=1)
             if (np.abs(sizes * terms[:, -1]) <= _VANISHED * totals).all():
                 break
@@ -287,7 +287,7 @@ class _IntegrationPaths:
         """Positions of the saddle points on the real line."""
         return 1 + (_gap_to_pole(self.sums.law) - self.gaps)
 
-    def _logs(self, gaps: Complexes | Reals) -> Complexes:
+    def _log_integrand(self, gaps: Complexes | Reals) -> Complexes:
         """Return the logarithms of G(z)^m/z^k, shape (counts, places)."""
         law = self.sums.law
         generating = _weighted_components(law, gaps).sum(axis=-1)
@@ -319,7 +319,7 @@ def _weighted_components(law: CellLaw, gaps: Complexes | Reals) -> Complexes | R
     return law.weights[law.weights > 0] / _power_bases(law, gaps) ** SHAPE
 
 
-def _moments(law: CellLaw, gaps: Reals) -> tuple[Reals, Reals]:
+def _tilted_moments(law: CellLaw, gaps: Reals) -> tuple[Reals, Reals]:
     """Return the mean and the variance of a cell whose distribution is tilted to a position."""
     parts = _weighted_components(law, gaps)
     shares = parts / (law.zero + parts.sum(axis=-1, keepdims=True))
@@ -330,7 +330,7 @@ def _moments(law: CellLaw, gaps: Reals) -> tuple[Reals, Reals]:
     return average, squares - average**2
 
 
-def _interpolate(nodes: Reals, values: Reals, points: Reals) -> Reals:
+def _interpolated_values(nodes: Reals, values: Reals, points: Reals) -> Reals:
     """Return the polynomial through values at nodes, evaluated at other points in barycentric form."""
     half = (nodes[-1] - nodes[0]) / 4
     differences = (nodes[:, None] - nodes) / half

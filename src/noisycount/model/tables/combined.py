@@ -246,12 +246,12 @@ def prefix_errors(cells: int, variances: Sequence[float]) -> Reals:
         raise ValueError(f"variances must be {height + 1} for {cells} cells, got {len(variances)}")
     node_variances = [np.full(cells, float(variances[0]))]
     for variance in variances[1:]:
-        parts = _pairs(node_variances[-1]).sum(axis=1)
+        parts = _paired_values(node_variances[-1]).sum(axis=1)
         node_variances.append(parts * variance / (parts + variance))
     before_variance, covariance, node_variance = np.zeros(1), np.zeros(1), node_variances.pop()
     for parts in reversed(node_variances):
         before_variance, covariance, node_variance = _downward_step(
-            _pairs(parts), before_variance, covariance, node_variance
+            _paired_values(parts), before_variance, covariance, node_variance
         )
         before_variance, covariance, node_variance = (
             values[: parts.size] for values in (before_variance, covariance, node_variance)
@@ -259,7 +259,7 @@ def prefix_errors(cells: int, variances: Sequence[float]) -> Reals:
     return np.sqrt(np.append(before_variance[1:], before_variance[-1] + 2 * covariance[-1] + node_variance[-1]))
 
 
-def _pairs(values: Reals) -> Reals:
+def _paired_values(values: Reals) -> Reals:
     """Return the values in pairs; a last single value is paired with 0."""
     return np.append(values, np.zeros(values.size % 2)).reshape(-1, 2)
 

@@ -1,4 +1,4 @@
-"""The levels of a table: its cells, and sums of cells that receive answers of their own.
+"""The levels of a table: its cells, and the sums of cells that receive their own answers.
 
 Levels are margins (sums over some parts of the keys) or ranges of ordered cells, a binary tree from which prefix sums
 need few nodes. All levels share the price. `tree` and `combined` use them.
@@ -178,7 +178,7 @@ class TableLabels:
             yield (None,) * len(self.names)
 
     def texts(self, level: Level, node: int) -> tuple[str, ...]:
-        """Return the displayed keys of one node; for a part that is summed over, the list of its keys."""
+        """Return the displayed keys of one node. For a column that it sums over, this is the list of the keys."""
         if level.codes is None:
             return tuple(map(str, next(islice(self.node_labels(level), node, None))))
         return self._texts(level, level.codes, [node])[0]

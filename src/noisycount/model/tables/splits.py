@@ -97,7 +97,7 @@ class Splits(Shown):
 
     def __post_init__(self) -> None:
         name = "rates" if self.is_multinomial else "concentrations"
-        values = np.array(_numbers(self.concentrations, name))
+        values = np.array(_weights_as_floats(self.concentrations, name))
         possible = np.isfinite(values) & (values > 0)
         if values.ndim > 1 or not values.size or not possible.all():
             wrong = values[~possible].flat[0] if not possible.all() else values.tolist()
@@ -141,12 +141,14 @@ class Splits(Shown):
         ]
         if not self.is_multinomial:
             return tuple(sums)
-        return tuple(_rates(weights, tree.parents(level)) for level, weights in zip(levels, sums, strict=True))
+        return tuple(
+            _shares_of_parents(weights, tree.parents(level)) for level, weights in zip(levels, sums, strict=True)
+        )
 
     def of_level(self, tree: Tree, level: int) -> LevelSplit:
         """Return the prior of one level (from 1) if the concentrations are those of that level's nodes."""
         weights = self._weights_of_nodes(tree.sizes[level], f"nodes of level {level}")
-        weights = _rates(weights, tree.parents(level)) if self.is_multinomial else weights
+        weights = _shares_of_parents(weights, tree.parents(level)) if self.is_multinomial else weights
         return LevelSplit(weights, self.is_multinomial)
 
     def _weights_of_nodes(self, size: int, what: str) -> Reals:
@@ -175,7 +177,7 @@ def level_splits(prior: Splits | Sequence[Splits], tree: Tree) -> list[LevelSpli
     return [splits.of_level(tree, level) for level, splits in enumerate(stated, 1)]
 
 
-def _numbers(values: ArrayLike, name: str) -> Reals:
+def _weights_as_floats(values: ArrayLike, name: str) -> Reals:
     """Return the values as floats."""
     try:
         return np.asarray(values, dtype=np.float64)
@@ -183,6 +185,6 @@ def _numbers(values: ArrayLike, name: str) -> Reals:
         raise ValueError(f"{name} must be numbers, got {values!r}") from None
 
 
-def _rates(weights: Reals, parents: NDArray[np.int64]) -> Reals:
+def _shares_of_parents(weights: Reals, parents: NDArray[np.int64]) -> Reals:
     """Return each weight as a share of the weights with the same parent."""
     return weights / np.bincount(parents, weights)[parents]

@@ -105,14 +105,14 @@ class Tree(Shown):
     _parents: tuple[Nodes, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        levels = tuple(_positions(level, number) for number, level in enumerate(self.levels))
+        levels = tuple(_checked_positions(level, number) for number, level in enumerate(self.levels))
         _check_ends(levels)
         names = tuple(self.names) or (TOTAL, *(f"level {n}" for n in range(1, len(levels))))
         if len(names) != len(levels):
             raise ValueError(f"names must be {len(levels)}, one a level, got {len(names)}")
         sizes = tuple(int(level.max()) + 1 for level in levels)
         pairs = enumerate(pairwise(levels), 1)
-        parents = tuple(_parents(number, *pair, sizes[number]) for number, pair in pairs)
+        parents = tuple(_checked_parents(number, *pair, sizes[number]) for number, pair in pairs)
         values = {"levels": levels, "names": names, "sizes": sizes, "_parents": parents}
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -278,7 +278,7 @@ def _number_and_labels(cells: int | Sequence[object]) -> tuple[int, tuple[str, .
     return len(texts), tuple(texts)
 
 
-def _positions(level: ArrayLike, number: int) -> Nodes:
+def _checked_positions(level: ArrayLike, number: int) -> Nodes:
     """Return the nodes of a level as integers; raise ValueError if a node has no cell."""
     nodes = np.asarray(level)
     if nodes.ndim != 1 or nodes.size == 0 or nodes.dtype.kind not in "iu":
@@ -317,7 +317,7 @@ def _check_ends(levels: Sequence[Nodes]) -> None:
         )
 
 
-def _parents(number: int, nodes_above: Nodes, nodes: Nodes, size: int) -> Nodes:
+def _checked_parents(number: int, nodes_above: Nodes, nodes: Nodes, size: int) -> Nodes:
     """Return the parents of the nodes of a level; raise ValueError if the level does not nest."""
     parents = np.empty(size, dtype=np.int64)
     parents[nodes] = nodes_above

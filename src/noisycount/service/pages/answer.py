@@ -152,7 +152,7 @@ class Released:
 
     @property
     def goal_sentence(self) -> str:
-        """Sentence that states if the answer meets its accuracy goal; empty if it has none."""
+        """Sentence that states if the answer meets its accuracy goal; empty if the answer has no goal."""
         if "within" not in self.reply:
             return ""
         share = on_one_line(percent(float(Fraction(self.reply["within"]))))
@@ -192,10 +192,10 @@ class Released:
             refined_count = self.refined
             refined, curve = (None, ()) if refined_count is None else (refined_count.count, refined_count.curve)
             return CountPicture(self.answer, refined, curve, self.unit) if self.is_count else None
-        return self._lines
+        return self._lines_over_time
 
     @property
-    def _lines(self) -> LinesPicture | None:
+    def _lines_over_time(self) -> LinesPicture | None:
         """Counts over time, along the first column of periods, as lines; None if no column has periods."""
         column, length = next(((index, length) for index, length in enumerate(self.periods) if length), (0, None))
         if length is None:
@@ -388,7 +388,7 @@ def _query_fields(
 
 
 def _period_lengths(entry: Entry | None) -> Sequence[PeriodLength | None]:
-    """Return for each column that a table is grouped by the length of its periods, or None if it has none."""
+    """Return the length of the periods of each column of a table's grouping; None for a column without periods."""
     table = {} if entry is None else StoredQuestion(entry).table
     return [PERIODS.get(text.rpartition(":")[2]) for text in table.get("by", [])]
 

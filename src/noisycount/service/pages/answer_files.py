@@ -56,7 +56,7 @@ def _table_rows(released: Released) -> tuple[Sequence[str], Iterator[Sequence[ob
     estimates = {} if released.estimates is None else released.estimates.rows
     return [*released.header, *(free_name(name, dict.fromkeys(released.header)) for name in numbers)], (
         [
-            *map(_cell, row["keys"].values()),
+            *map(_csv_cell, row["keys"].values()),
             *(row.get(name) for name in numbers[:4]),
             levels.get(row["level"], first),
             *extra_columns.values(),
@@ -88,7 +88,7 @@ def _refined_cells(refined: Estimated | None) -> Sequence[float | None]:
     return (None, None, None) if refined is None else (round(refined.value, 3), refined.low, refined.high)
 
 
-def _cell(label: Label) -> object:
+def _csv_cell(label: Label) -> object:
     """Return a key as a cell of a CSV file, with truth values in words."""
     return label_text(label) if isinstance(label, bool) else label
 

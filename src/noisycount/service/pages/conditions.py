@@ -42,7 +42,9 @@ class FormOperator:
         """Return the condition in the question language."""
         texts = values[0].split(",") if self.takes_list else values[: self.needs]
         fields = [field] * len(texts) if self.takes_list else [field, field.replace("value-", "to-")]
-        literals = [_literal(column, text, text_field) for text, text_field in zip(texts, fields, strict=False)]
+        literals = [
+            _literal_of_value(column, text, text_field) for text, text_field in zip(texts, fields, strict=False)
+        ]
         operands = f"({', '.join(literals)})" if self.takes_list else " and ".join(literals)
         return f"{column.text} {self.name} {operands}".rstrip()
 
@@ -50,7 +52,7 @@ class FormOperator:
 _NUMBER = re.compile(r"-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 
 
-def _literal(column: Column, text: str, field: str) -> str:
+def _literal_of_value(column: Column, text: str, field: str) -> str:
     """Return a typed value as a literal of the question language."""
     value = text.strip()
     if not value:

@@ -110,16 +110,16 @@ def fragment(name: str, sliders: Sliders) -> str:
         query=sliders.query,
         shown=chart,
         files=[("csv", "CSV"), ("svg", "SVG"), *([("png", "PNG")] if has_png() else []), ("json", "JSON")],
-        picture=Markup(page_svg(view_picture(chart), name, _description(chart))),  # noqa: S704  (page_svg escapes texts)
-        rows=[[cell if isinstance(cell, str) else _number(cell) for cell in row] for row in chart.rows()],
+        picture=Markup(page_svg(view_picture(chart), name, _chart_description(chart))),  # noqa: S704  (page_svg escapes texts)
+        rows=[[cell if isinstance(cell, str) else _number_text(cell) for cell in row] for row in chart.rows()],
     )
 
 
 cached_view = lru_cache(_VIEWS)(view)
 
 
-def _number(value: float) -> str:
-    """Format a number; with four digits if it is not whole."""
+def _number_text(value: float) -> str:
+    """Return a number as text, with four digits if it is not whole."""
     is_whole = value == int(value) and abs(value) < 2**53
     return (f"{value:,.0f}" if is_whole else f"{value:,.4g}").replace("-", "−")
 
@@ -135,10 +135,10 @@ def explore_page(request: Request, user: ChartUser) -> Response:
     try:
         sliders = Sliders.from_query(values)
     except NoisyCountError as error:
-        return _page(request, user, Sliders(), typed_texts=values, error=_form_error(error))
+        return _explore_page(request, user, Sliders(), typed_texts=values, error=_form_error(error))
     if fields and (FROM in fields or request.url.query != sliders.query):
         return redirect(f"/explore?{sliders.query}")
-    return _page(request, user, sliders)
+    return _explore_page(request, user, sliders)
 
 
 @router.get("/explore/fragment")
@@ -164,11 +164,11 @@ def explore_data(
         return download(sheet([chart.header, *chart.rows()]), "text/csv", f"{file_name}.csv")
     parameters = ", ".join(f"{parameter}: {text}" for parameter, text in sliders.texts.items())
     notes = [line for text in (chart.sentence, parameters) for line in wrap(text, _CHARACTERS)]
-    svg = picture_svg(view_picture(chart, notes), description=_description(chart))
+    svg = picture_svg(view_picture(chart, notes), description=_chart_description(chart))
     return picture_file(svg, form, file_name)
 
 
-def _description(chart: ChartView) -> str:
+def _chart_description(chart: ChartView) -> str:
     """Return a description of a chart for readers who cannot see it."""
     return f"{chart.sentence} {chart.plot.description}"
 
@@ -188,7 +188,7 @@ def _form_error(refusal: NoisyCountError) -> FormError:
     return FormError(name if name in QUANTITIES else "", str(refusal))
 
 
-def _page(
+def _explore_page(
     request: Request,
     user: User,
     sliders: Sliders,

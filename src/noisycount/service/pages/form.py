@@ -87,7 +87,7 @@ class Price:
         """Return the arguments of a query for the price of every row of a table."""
         confidence = {"confidence": self.confidence_share}
         if not self.is_goal:
-            return {"epsilon": _price("epsilon", self.epsilon), **confidence}
+            return {"epsilon": _epsilon_of_field("epsilon", self.epsilon), **confidence}
         if self.is_open:
             return {**self.count_arguments(), "of": self._scope()}
         if self._is_share:
@@ -113,7 +113,7 @@ class Price:
     def _max_epsilon(self) -> Fraction:
         if not self.at_most.strip():
             raise FormError("at_most", f"within {self.within.strip()} for at most what price? Give an ε such as 0.5")
-        return _price("at_most", self.at_most)
+        return _epsilon_of_field("at_most", self.at_most)
 
     def _scope(self) -> str:
         try:
@@ -137,7 +137,7 @@ def amount(field: str, typed_text: str, examples: str) -> str:
     return text
 
 
-def _price(field: str, typed_text: str) -> Fraction:
+def _epsilon_of_field(field: str, typed_text: str) -> Fraction:
     """Return the ε of a field."""
     try:
         return exact_epsilon(typed_text.strip(), field)

@@ -111,7 +111,7 @@ def refined_column(query: RefineQuery, laws: RowLaws, noise: AdditiveNoise, done
                 raise table.refusal(column, impossible, meant, f"correct it{continuous_words(noise)}")
             number = int(rows.sum())
             report_share = _report_share(done, finished, number, has_answer.sum())
-            for name, values in _estimates(answers[rows], population, noise, query.level, report_share).items():
+            for name, values in _estimate_columns(answers[rows], population, noise, query.level, report_share).items():
                 added[name][rows] = values
             finished += number
         table.save(out, added, ~has_answer)
@@ -135,13 +135,13 @@ def _report_share(done: Done, finished: int, answers: int, all_answers: int) -> 
     return lambda share: done((finished + share * answers) / all_answers)
 
 
-def _estimates(
+def _estimate_columns(
     answers: Reals, population: Population, noise: AdditiveNoise, level: float, done: Done
 ) -> dict[str, Column]:
     """Return the columns to add for answers about counts of one population, each of shape (answers,)."""
     if not answers.size:
         return {}
-    quantiles = _quantiles(answers, population, noise, level, done)
+    quantiles = _interval_quantiles(answers, population, noise, level, done)
     return {
         "mean": refine_array(answers, population, noise),
         **dict(zip(_WHOLE, quantiles, strict=True)),
@@ -167,7 +167,9 @@ def _impossible_answer_index(answers: Reals, population: Population, noise: Addi
     return None
 
 
-def _quantiles(answers: Reals, population: Population, noise: AdditiveNoise, level: float, done: Done) -> Reals:
+def _interval_quantiles(
+    answers: Reals, population: Population, noise: AdditiveNoise, level: float, done: Done
+) -> Reals:
     """Return the median and the lower and upper end of the interval of each posterior, shape (3, answers)."""
     tail = (1 - level) / 2
     different, position_of_answer = np.unique(answers, return_inverse=True)

@@ -34,32 +34,32 @@ def save_plot(refinement: Refinement, file: Path) -> None:
 
 def save_refined_table_plot(refined: RefinedTable, file: Path) -> None:
     """Save the chart of the cells of a table and their sums to a file, as SVG or PNG by its ending."""
-    picture = refined_picture(_dots(refined))
+    picture = refined_picture(_dots_of_table(refined))
     with draft(file) as draft_file:
         save_picture(picture, draft_file)
 
 
-def _dots(refined: RefinedTable) -> RefinedDots:
+def _dots_of_table(refined: RefinedTable) -> RefinedDots:
     """Return the answers and estimates to draw: those of the cells, and those of each level of sums."""
     table = refined.published
     cells = table.levels if table.is_selected else (table.cells,)
-    dots = [dot for level in cells for dot in _level(refined, level)]
+    dots = [dot for level in cells for dot in _dots_of_level(refined, level)]
     sums = [
         RefinedSums(level.name, level_dots)
         for level in table.levels
-        if level not in cells and (level_dots := _level(refined, level))
+        if level not in cells and (level_dots := _dots_of_level(refined, level))
     ]
     names = ", ".join(table.names)
     return RefinedDots(dots, "What are the true counts?", [table.subject], refined.level, table.unit, names, sums)
 
 
-def _level(refined: RefinedTable, level: PublishedLevel) -> list[RefinedDot]:
+def _dots_of_level(refined: RefinedTable, level: PublishedLevel) -> list[RefinedDot]:
     """Return the answers and estimates of a level, without the counts that have no estimate."""
     table, error = refined.published, answer_error(level.mechanism, refined.level)
     estimates = zip(*(refined.estimates[name][level.rows].tolist() for name in ("mean", "low", "high")), strict=True)
     return [
         RefinedDot(
-            _label(table, level, row),
+            _key_label(table, level, row),
             None if np.isnan(table.answers[row]) else float(table.answers[row]),
             error,
             mean,
@@ -71,7 +71,7 @@ def _level(refined: RefinedTable, level: PublishedLevel) -> list[RefinedDot]:
     ]
 
 
-def _label(table: PublishedTable, level: PublishedLevel, row: int) -> str:
+def _key_label(table: PublishedTable, level: PublishedLevel, row: int) -> str:
     """Return the keys of a count as text.
 
     For a sum, leave out the summed columns of a hierarchy, and each other summed column whose key is "all".

@@ -144,7 +144,9 @@ class PublishedTable:
         return self.levels[0]
 
     def without_sums(self) -> "PublishedTable":
-        """Return the table with the cells as its only level and a note; itself if it has one level.
+        """Return the table with the cells as its only level, and a note about that.
+
+        A table with one level is returned unchanged.
 
         Call this if the counts of coarser levels are not sums of cells.
         """
@@ -378,7 +380,9 @@ def _tree_level(table: PublishedTable, level: PublishedLevel) -> TreeLevel:
 
 
 def _count_of_each_cell(table: PublishedTable, level: PublishedLevel) -> Rows:
-    """Return, for each cell, the index of its count in the level; the number of counts if it has none.
+    """Return, for each cell, the index of its count in the level.
+
+    A cell without a count has the number of counts as index.
 
     Raise SourceError if two rows of the level have the same keys, or if a count has no cell.
     """

@@ -43,7 +43,7 @@ def census_table(query: RefineQuery, path: Path) -> PublishedTable:
     """Return the cells of one census query about one place, with the queries that are sums of these cells."""
     if query.noises:
         raise NoisyCountError(f"{query.place} says the variance of its noise: leave --epsilon, --noise, --scale out")
-    geocode = _geocode(query, path)
+    geocode = _code_of_place(query, path)
     queries = _queries_of_place(measurements(path, geocode), geocode)
     if not queries:
         places = ", ".join(measured_places(path, _MOST_PLACES))
@@ -54,7 +54,7 @@ def census_table(query: RefineQuery, path: Path) -> PublishedTable:
     return _published_table(levels, names, f"{cells.measured.query} of {geocode} in {redacted_name(path)}")
 
 
-def _geocode(query: RefineQuery, path: Path) -> str:
+def _code_of_place(query: RefineQuery, path: Path) -> str:
     """Return the code of the place: that of --geocode, or the only one of the file.
 
     Raise NoisyCountError if the file has several places and no --geocode is given, or if it has no row.
@@ -155,7 +155,7 @@ def _published_table(queries: Sequence[_Query], names: tuple[str, ...], subject:
 
 
 def _row_keys(query: _Query, kept_columns: Sequence[int], width: int) -> list[tuple[str, ...]]:
-    """Return the keys of the cells of a query: numbers from 1, in row-major order; "all" in a column that it sums over.
+    """Return the keys of a query's cells, in row-major order: numbers from 1, or "all" in a column that it sums over.
 
     `kept_columns` are the columns that the query keeps; `width` is the number of all key columns.
     """

@@ -236,7 +236,7 @@ def _read_rows_table(query: tables.RefineQuery, table: PublicTable) -> tables.Pu
         keys=grouped.keys,
         answers=answers,
         levels=levels,
-        below=_thresholds(query, table, answers),
+        below=_thresholds_of_missing(query, table, answers),
         columns={},
         is_hierarchy=not has_level_names,
         is_selected=is_hidden,
@@ -300,7 +300,7 @@ def _group_rows(
     return tables.grouped_by_empty(keys, names, is_hidden=is_hidden)
 
 
-def _thresholds(query: tables.RefineQuery, table: PublicTable, answers: Reals) -> Reals:
+def _thresholds_of_missing(query: tables.RefineQuery, table: PublicTable, answers: Reals) -> Reals:
     """Return the threshold of each missing answer, shape (rows,); nan if none is known, or if there is an answer."""
     if query.below_column is not None:
         thresholds = table.numbers(query.below_column)

@@ -137,7 +137,7 @@ def _print_refined(refined: RefinedTable, total: int | None, out: Path | None, p
 
 
 def _noise_text(table: PublishedTable) -> str:
-    """Return the noise of each level as a text; of more than four noises only their number and that of the cells."""
+    """Return the noise of each level as text. If there are more than four, only their number and that of the cells."""
     words: dict[str, list[str]] = {}
     for level in table.levels:
         words.setdefault(_noise_words(level.mechanism), []).append(level.name)

@@ -387,14 +387,14 @@ def _privacy_loss(dataset: DatasetReport) -> Object:
     return {
         "privacy_unit": f"{unit.capitalize()}-level",
         "privacy_unit_description": f"Adjacent data sets differ by {now}{column_text}{more}{others}.",
-        "privacy_parameters": _parameters(spent, dataset.rho_delta),
+        "privacy_parameters": _loss_parameters(spent, dataset.rho_delta),
         "privacy_parameters_description": (
             f"All answers so far: {lower_bound}{loss_words(spent)}{budget_text}{odds_text}.{why}"
         ),
     }
 
 
-def _parameters(spent: Loss, rho_delta: Fraction | None) -> dict[str, float]:
+def _loss_parameters(spent: Loss, rho_delta: Fraction | None) -> dict[str, float]:
     """Return the parameters of a loss: ε, with δ if it is above 0; or ρ with the ε and δ that it implies."""
     if spent.epsilon is not None:
         parts = {"epsilon": _rounded_up(spent.epsilon)}
@@ -408,7 +408,7 @@ def _rounded_up(value: Fraction) -> float:
     """Return the smallest float whose decimal text is not below a rational number.
 
     Example:
-        >>> _not_below(Fraction(1, 10**7)), _not_below(Fraction(1, 3))
+        >>> _rounded_up(Fraction(1, 10**7)), _rounded_up(Fraction(1, 3))
         (1e-07, 0.33333333333333337)
     """
     nearest = float(value)
