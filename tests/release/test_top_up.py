@@ -20,10 +20,10 @@ from noisycount.ledger.entries import Analyst, Entry, Request
 from noisycount.ledger.ledger import Ledger, StaleBaseError
 from noisycount.ledger.series import _LAPLACE as LAPLACE
 from noisycount.ledger.series import difference, topped_up
-from noisycount.model.gradual import equal_probability
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
 from tests.helpers.towns import RECORDS, SCHEMA, DeskOf, desks_of
+from tests.model.test_gradual import equal_probability
 
 WHERE = "town = 'Bern'"
 SURVEY, RICH = Dataset("survey", Fraction(10)), Dataset("survey", Fraction(10**6))

@@ -5,7 +5,6 @@ probability p₀ and otherwise DLap(a₁), then D₂ + Z ~ DLap(a₁). So a coar
 fine answer can be drawn from its distribution given the coarse one. The page “Accuracy first” has the proofs.
 """
 
-import math
 import os
 from fractions import Fraction
 from functools import lru_cache
@@ -17,18 +16,6 @@ from noisycount.model.sampling.scalar import LARGEST_TERM, Entropy, RandomIntege
 from noisycount.model.sampling.vectors import exponential_steps_array
 
 _FEW = 16  # up to this number of draws, drawing one by one is faster
-
-
-def equal_probability(coarse: Fraction, fine: Fraction) -> float:
-    """Return the probability p₀ that the answers of two scales are equal: (a₂/a₁)·((1 − a₁)/(1 − a₂))².
-
-    Example:
-        >>> round(equal_probability(Fraction(10), Fraction(5)), 4)
-        0.2494
-    """
-    _check_order(coarse, fine)
-    low, high = float(1 / coarse), float(1 / fine)
-    return math.exp(-float(1 / fine - 1 / coarse)) * (math.expm1(-low) / math.expm1(-high)) ** 2
 
 
 def finer_error(coarse_error: int, coarse: Fraction, fine: Fraction, integers: RandomIntegers) -> int:
