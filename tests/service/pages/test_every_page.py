@@ -126,3 +126,14 @@ def test_a_finger_hits_every_control_and_no_day_or_key_is_cut(chromium: Browser,
                 assert opened.overflow() <= 0
             assert opened.page.evaluate(CUT, ".bars tbody th") == []
             assert opened.page.locator(".bars tbody th").first.inner_text() == "excellent"
+
+
+@pytest.mark.thorough
+def test_all_sliders_fit_a_window_of_a_notebook(chromium: Browser, service: Service) -> None:
+    """Beside the charts, none is reached only by scrolling within the form."""
+    with window(chromium, service.url, WIDE) as opened:
+        opened.log_in(service.keys["olga"])
+        opened.page.set_viewport_size({"width": WIDE, "height": 800})
+        opened.go("/explore")
+        hidden = "(form => form.scrollHeight - form.clientHeight)(document.querySelector('.explore > form'))"
+        assert opened.page.evaluate(hidden) == 0
