@@ -1,3 +1,5 @@
+"""Tests of `charts/chart.py` and `charts/vega.py`."""
+
 import math
 from fractions import Fraction
 from itertools import product

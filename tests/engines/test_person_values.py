@@ -128,7 +128,7 @@ def test_the_largest_value_decides_what_rows_would_decide() -> None:
     ],
 )
 def test_only_one_bound_of_a_column_is_decided_by_its_largest_value(condition: str, equivalent: str | None) -> None:
-    """All other conditions of rows are left as they are."""
+    """The other conditions of rows are left as they are."""
     predicate = parse(condition, Schema(QUESTIONS, unit=PERSON))
     expected = condition if equivalent is None else equivalent.format("last(day) > first(day where ill)")
     assert canonical_text(with_extremes(predicate)) == expected

@@ -93,7 +93,7 @@ class QueryPlan(ABC):
 
     @property
     def refusals(self) -> list[str]:
-        """All reasons to refuse the query; a query that is already paid for is answered in spite of them."""
+        """Reasons to refuse the query. A query that is already paid for is answered in spite of them."""
         return [*self.order_refusals, *self.impossible_reasons]
 
     def require_possible(self, is_paid: Callable[[], bool]) -> None:

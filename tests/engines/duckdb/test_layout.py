@@ -488,7 +488,7 @@ def test_records_are_not_taken_for_odd_rows(tmp_path: Path, name: str) -> None:
 def test_odd_rows_of_a_wide_file_are_those_of_a_narrow_one(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One expression for all columns finds the rows that one expression for each column finds."""
+    """A single expression for all columns finds the rows that one expression for each column finds."""
     path = written(tmp_path / "x.csv", ODD[name][0] if name in ODD else REAL_ROWS[name])
     narrow = checked_records(path)
     monkeypatch.setattr("noisycount.engines.duckdb.odd_rows._NARROW", 0)
