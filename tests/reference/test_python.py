@@ -8,7 +8,7 @@ import pytest
 
 import noisycount as nc
 from noisycount import errors
-from tests.helpers.reference_pages import FOLDER
+from tests.helpers.reference_pages import FOLDER, section
 from tests.helpers.transcripts import page_name, pages
 
 PAGE = FOLDER / "python.md"
@@ -56,6 +56,12 @@ def test_docstrings_name_every_argument() -> None:
         assert isfunction(found)
         described = set(re.findall(r"^ {4,}(\w+):", found.__doc__ or "", re.MULTILINE))
         assert set(signature(found).parameters) <= described, path
+
+
+def test_the_index_has_every_name() -> None:
+    """Each heading of the page is linked once in the index."""
+    links = re.findall(r"\[`(\w+)`\]\(#(\w+)\)", section(PAGE.name, "Index of all names"))
+    assert sorted(links) == sorted((name, name.lower()) for name in named_headings())
 
 
 def imported(text: str) -> set[str]:
