@@ -158,6 +158,27 @@ def test_a_copy_that_is_removed_meanwhile_is_made_again(survey: Path, asked: Ask
     assert len(list(Copies(folder).all())) == 1
 
 
+def test_processes_that_copy_at_once_leave_each_other_alone(
+    survey: Path, opened: Opened, asked: Asked, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first copy stays, as it may be counted now, and so does a draft that is being written; an old one goes."""
+    opened(survey, unit="person")
+    (copy,) = Copies(folder).all(["survey"])
+    made = copy.path.stat().st_ino
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getpid", lambda: 0)
+        draft = Copies(folder).draft("survey")
+    draft.write_bytes(b"half")
+    opened(survey, unit="person")  # as another process that found no description either
+    assert (copy.path.stat().st_ino, draft.exists()) == (made, True)
+    os.utime(draft, (0, 0))
+    survey.write_text(SURVEY.replace("70", "71"))
+    asked(survey, unit="person").release(OLD, "1")
+    assert (copy.path.exists(), draft.exists()) == (False, False)
+    draft.write_bytes(b"half")
+    assert Copies(folder).remove("survey") == 2
+
+
 def test_records_are_known_by_all_that_they_ever_were(survey: Path, opened: Opened, asked: Asked) -> None:
     """An older copy has the budget of what became of it, also after kinds were renewed."""
     asked(survey, unit="person")

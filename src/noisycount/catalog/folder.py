@@ -9,7 +9,7 @@ import os
 import re
 import secrets
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -117,6 +117,7 @@ class Certificates:
         )
 
 
+_WRITING = timedelta(minutes=10)  # age below which a draft may still be written
 _NAME = re.compile(r"\.?(?P<dataset>[0-9a-f]{16})-[0-9a-f]{64}\.parquet(\..*\.part)?")
 
 
@@ -142,7 +143,8 @@ class Copies:
 
     def draft(self, dataset: str) -> Path:
         """Return the path at which this process writes a copy before the digest of its reading is known."""
-        return self.place(dataset, hashlib.sha256(f"{os.getpid()}".encode()).hexdigest())
+        place = self.place(dataset, hashlib.sha256(f"{os.getpid()}".encode()).hexdigest())
+        return place.with_name(f".{place.name}")
 
     def all(self, datasets: Iterable[str] = ()) -> Iterator[Copy]:
         """Yield all copies in the folder; those of the given data sets have a name."""
@@ -150,8 +152,7 @@ class Copies:
         try:
             is_there = stat_or_none(self.folder) is not None
             for path in sorted(self.folder.iterdir()) if is_there else ():
-                if match := _NAME.fullmatch(path.name):
-                    state = path.stat()
+                if (match := _NAME.fullmatch(path.name)) and (state := stat_or_none(path)) is not None:
                     made = datetime.fromtimestamp(state.st_mtime, UTC)
                     yield Copy(names.get(match["dataset"]), path, state.st_size, made)
         except OSError as error:
@@ -160,9 +161,15 @@ class Copies:
     def remove(self, dataset: str, but: Path | None = None) -> int:
         """Remove the copies of a data set except `but`, and return their number.
 
-        The next query that needs a copy makes it again.
+        The next query that needs a copy makes it again. Beside a copy `but`, new drafts stay: another process may write
+        them now.
         """
-        return remove_copies(copy for copy in self.all([dataset]) if copy.dataset and copy.path != but)
+        newest = datetime.now(UTC) - _WRITING
+        return remove_copies(
+            copy
+            for copy in self.all([dataset])
+            if copy.dataset and copy.path != but and not (but and copy.path.name.startswith(".") and copy.made > newest)
+        )
 
 
 def remove_copies(copies: Iterable[Copy]) -> int:

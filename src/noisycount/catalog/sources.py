@@ -430,13 +430,19 @@ class FileSource(LazySource):
         return self._copies.draft(self.name)
 
     def _publish_copy(self, record: DatasetRecord) -> None:
-        """Move the draft of a copy to its final path, and remove all older copies."""
+        """Move the draft of a copy to its final path, and remove all older copies.
+
+        If another process has made the same copy meanwhile, that copy stays, as it may be counted now.
+        """
         if self._copies is None:
             return
         draft = self._copies.draft(self.name)
         if draft.is_file():
             place = self._copies.place(self.name, record.reading_digest)
-            draft.replace(place)
+            if place.is_file():
+                draft.unlink()
+            else:
+                draft.replace(place)
             self._copies.remove(self.name, but=place)
 
     def _require_same(self) -> None:

@@ -59,7 +59,7 @@ def is_written(connection: Connection, copy: Path, relation: str, unit: str | No
         SourceError: The file has another number of persons: Parquet changes large integers and drops collations.
     """
     try:
-        descriptor, name = mkstemp(dir=copy.parent, prefix=f".{copy.name}.", suffix=".part")
+        descriptor, name = mkstemp(dir=copy.parent, prefix=f".{copy.name.removeprefix('.')}.", suffix=".part")
     except OSError:
         return False
     part = Path(name)
