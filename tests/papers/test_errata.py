@@ -326,7 +326,7 @@ def small_database() -> list[str]:
     noise = nc.Gaussian(1.0)
     grown = [delta(noise, rate, 100) / delta(noise, rate, 1000) for rate in (0.5, 0.1, 0.01)]
     assert min(grown) > 2
-    return [f"ν = 1: {grown[0]:.3g} (π = 0.5), {grown[1]:.3g} (π = 0.1), {grown[2]:.3g} (π = 0.01)"]
+    return [f"{grown[0]:.3g} (π = 0.5), {grown[1]:.3g} (π = 0.1), {grown[2]:.3g} (π = 0.01) at ν = 1"]
 
 
 @claim("breutigam.5")
