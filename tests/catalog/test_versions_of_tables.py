@@ -138,6 +138,26 @@ def test_a_data_set_of_one_source_keeps_its_content_as_a_table(clinic: Path, run
 
 
 @pytest.mark.thorough
+def test_private_records_are_no_public_look_up(here: Path, clinic: Path, postgresql: Server) -> None:
+    """A look-up of the visits themselves would let the row of one person change the counts of others."""
+    (clinic / "earlier.csv").write_text(FILES["visits"], encoding="utf-8")
+    for source in ("visits.csv", "earlier.csv"):
+        look_up = f'earlier = {{ source = "{source}", public = true, on = "visits.cost", key = "visit_id" }}\n'
+        (clinic / "noisycount.toml").write_text(f"{HEAD}{TABLES}{look_up}", encoding="utf-8")
+        with pytest.raises(ConfigError, match="look-up 'earlier' has records of 'visits', which are private"):
+            paid()
+    place = table_of(postgresql, [{"patient": "a", "visit": 1}], {"patient": Kind.TEXT, "visit": Kind.INTEGER})
+    with postgresql.shell("postgres") as shell:
+        shell.execute(f"CREATE VIEW {place.table}_view AS SELECT visit FROM {place.table}".encode())  # noqa: S608
+    stays = f'stays = {{ source = "{place.url}#{place.table}" }}\n'
+    look_up = f'view = {{ source = "{place.url}#{place.table}_view", public = true, on = "stays.visit" }}\n'
+    text = f"{HEAD}[datasets.clinic.tables]\n{stays}{look_up}"
+    (here / "noisycount.toml").write_text(text.replace("clinic", "stays"), encoding="utf-8")
+    with pytest.raises(ConfigError, match="look-up 'view' has records of 'stays'"), nc.open_desk("stays") as desk:
+        desk.release(epsilon=1)
+
+
+@pytest.mark.thorough
 def test_an_edition_of_a_table_is_never_set_back(here: Path, postgresql: Server) -> None:
     """Under editions a higher price costs the difference; records may have changed since an earlier edition."""
     kinds = {"patient": Kind.TEXT, "cost": Kind.INTEGER}

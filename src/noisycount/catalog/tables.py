@@ -45,6 +45,7 @@ class TableGroupSource(LazySource):
         records = {name: source.record for name, source in self.sources.items()}
         self.schema = joined_schema(self.group.facts, schemas, unit)
         self._require_one_kind(records)
+        self._require_public(records)
         self.record = self._joined_record(unit, records).with_history(self.former)
         return self
 
@@ -86,6 +87,18 @@ class TableGroupSource(LazySource):
             parts={name: record for name, record in records.items() if name in private},
             lookups={name: record for name, record in records.items() if name not in private},
         )
+
+    def _require_public(self, records: dict[str, DatasetRecord]) -> None:
+        """Raise ConfigError if a public look-up has the records of a table of persons."""
+        private = [table.name for table in self.group.private_tables]
+        for name, record in ((name, record) for name, record in records.items() if name not in private):
+            for other in private:
+                is_same = records[other].has_had_content(record.content) and records[other].table == record.table
+                if is_same or not {*record.relations}.isdisjoint(records[other].relations):
+                    raise ConfigError(
+                        f"{self.shown}: look-up {name!r} has records of {other!r}, which are private, and so is a copy "
+                        "of them: leave the look-up out"
+                    )
 
     def _require_one_kind(self, records: dict[str, DatasetRecord]) -> None:
         """Raise ConfigError if units or linked columns of two tables are of two kinds, which never are equal."""
