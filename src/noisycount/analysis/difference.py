@@ -307,10 +307,10 @@ def probability_greater(a: Estimates, b: Estimates) -> float:
         >>> round(nc.probability_greater(north, south), 6)
         0.710651
     """
-    return law_is_greater(law_of(a, "a"), law_of(b, "b"))
+    return probability_of_greater(law_of(a, "a"), law_of(b, "b"))
 
 
-def law_is_greater(a: CountDistribution, b: CountDistribution) -> float:
+def probability_of_greater(a: CountDistribution, b: CountDistribution) -> float:
     """Return P[A > B] from the two distributions. If B is the narrower one, both are mirrored first."""
     inner, outer = (a, b) if a.deviation <= b.deviation else (b.mirrored, a.mirrored)
     total, depth = 0.0, _DEPTH_GREATER

@@ -67,12 +67,12 @@ class StoppedChain:
         return StoppedChain(self.rates[:prices], self.thresholds[:prices], near, far)
 
     @cached_property
-    def added(self) -> tuple[Reals, Reals, Reals, Reals]:
-        """The noise between prices by `_noise_between_prices`, and two factors for each pair of rates.
+    def pair_factors(self) -> tuple[Reals, Reals, Reals, Reals]:
+        """The two results of `_noise_between_prices` for each price i, and two factors for each pair of prices i and j.
 
         The factors are 1/(e^(rate_i − rate_j) − 1) and 1/(e^(rate_i + rate_j) − 1).
 
-        Row i belongs to price i. The means and the differences are 0 for j >= i.
+        All arrays have a row for each price i. The second result and the first factor are 0 for j >= i.
         """
         weights, means = np.zeros(self.rates.size), np.zeros_like(self.near)
         for price in range(self.rates.size - 1):
@@ -207,7 +207,7 @@ class _NoErrorPublished:
         return self.chain.rates[self.prices]
 
     def keep(self, is_kept: NDArray[np.bool_]) -> None:
-        """Keep the marked ranges only."""
+        """Drop the ranges that are not marked."""
         for name in ("counts", "low", "high", "prices", "edge", "left", "up", "down", "across"):
             setattr(self, name, getattr(self, name)[is_kept])
 
@@ -215,7 +215,7 @@ class _NoErrorPublished:
         """Advance to the next price. Return P[an answer outside the range is published there for the first time]."""
         chain, rows = self.chain, np.arange(self.prices.size)
         rate, rates, left, up, down = self.rate, chain.rates, self.left, self.up, self.down
-        weight, factors, apart, both = (table[self.prices] for table in chain.added)
+        weight, factors, apart, both = (table[self.prices] for table in chain.pair_factors)
         across = self.across
         own, alone = across[rows, self.prices], -1 / np.expm1(-rate)
         # Sums of v(y)·e^(−rate·distance of y from an edge of the range).
@@ -246,7 +246,7 @@ class _NoErrorPublished:
         step, gap = edge - self.edge, self.low - edge
         falls = np.exp(-rates * step[:, None])
         own = np.exp(-rate * step)
-        both = self.chain.added[3][self.prices]
+        both = self.chain.pair_factors[3][self.prices]
         between = (1 - own) / -np.expm1(-rate) - _row_sums(self.left, (1 - own[:, None] * falls) * (1 + both))
         self.left *= falls
         inside = to_edge * np.exp(-before * gap) * np.expm1(-(rate - before) * gap) / np.expm1(-(rate - before))

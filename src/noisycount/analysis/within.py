@@ -54,7 +54,7 @@ def _grid_to(largest: Fraction) -> tuple[Fraction, ...]:
 
 
 def public_prices(largest: Fraction) -> list[Fraction]:
-    """Return all prices of the grid from a thousandth of the largest price on, and below it."""
+    """Return the prices of the public grid from a thousandth of the largest price up to the price just below it."""
     decade = math.floor(math.log10(largest))
     grid = (
         mantissa * Fraction(10) ** (power - 2) for power in range(decade - 4, decade + 2) for mantissa in _MANTISSAS

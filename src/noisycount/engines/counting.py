@@ -65,11 +65,11 @@ class Reading(ABC):
         return statements.count_statement(predicates, self.records)
 
     def keys_statement(self, question: KeyQuestion) -> Any:  # noqa: ANN401 - as above
-        """Return the statement of hidden keys."""
+        """Return the statement that counts the groups of a table with hidden keys."""
         return statements.keys_statement(question, self.records)
 
     def person(self, schema: Schema, unit: str | None) -> Person | None:
-        """Return the person of a record, by the unit of the source or else by a column; None if there is none."""
+        """Return the `Person` of the records, by the source's unit or else by a given column; None without both."""
         if self.records.person is not None or unit is None or unit not in schema:
             return self.records.person
         return Person(self.records.value(Column(unit, schema[unit])), schema[unit])

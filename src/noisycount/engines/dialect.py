@@ -180,7 +180,10 @@ class Dialect:
         return None
 
     def with_ranges(self, rows: sa.Select[Any], wide: Mapping[str, NumberRanges]) -> sa.Select[Any]:
-        """Return rows in which the keys are final. An engine whose `range_code` leaves a second step does it here."""
+        """Return rows whose keys are complete.
+
+        If an engine's `range_code` only prepares a key, its second step is here.
+        """
         del wide
         return rows
 

@@ -72,8 +72,8 @@ class _Candidate:
 
 
 @cache
-def _candidate(kind: Kind, spelling: Spelling) -> _Candidate:
-    """Return the candidate of a spelling."""
+def _candidate_of_spelling(kind: Kind, spelling: Spelling) -> _Candidate:
+    """Return the form of a kind and a spelling, as a candidate for a column."""
     form = form_of(kind, spelling)
     return _Candidate(form, re.compile(spelling.pattern).fullmatch, spelling.words)
 
@@ -85,7 +85,7 @@ def form_of(kind: Kind, spelling: Spelling) -> ColumnFormat:
 
 # Whole numbers fit several kinds: of equally good candidates the first is taken, so groups of digits come last.
 _CANDIDATES = [
-    _candidate(kind, spelling)
+    _candidate_of_spelling(kind, spelling)
     for has_groups in (False, True)
     for kind in KINDS.values()
     for spelling in kind.spellings
@@ -123,7 +123,7 @@ def guessed_form(cells: Sequence[str], name: str = "") -> Guess:
         return _guess_integers(values, texts, name, _guess_with_missing_words(_CANDIDATES[0], texts))
     have_digits = len([*filter(_DIGIT, values)]) / len(values) >= ENOUGH  # as numbers and dates have
     if have_digits:
-        dates = [_candidate(kind, spelling) for kind, spelling in date_spellings(first_cells(values))]
+        dates = [_candidate_of_spelling(kind, spelling) for kind, spelling in date_spellings(first_cells(values))]
         whole = "".join(values)
         absent = {mark for mark, pattern in THOUSANDS.items() if not re.search(pattern, whole)}
         forms = [one for one in _CANDIDATES if one.form.thousands not in absent]  # the others fit no other cells
@@ -213,7 +213,7 @@ def _guess_days(values: Sequence[str], texts: Sequence[str], name: str, other: C
 
 
 _COMPACT_DAYS, _SHORT_DAYS = (
-    [_candidate(kind, spelling) for kind, spelling in compact_spellings(is_short=is_short)]
+    [_candidate_of_spelling(kind, spelling) for kind, spelling in compact_spellings(is_short=is_short)]
     for is_short in (False, True)
 )
 

@@ -178,13 +178,13 @@ def _ids_with_several_spellings(
 
 
 def _some_ids(facts: Sequence[Any]) -> Iterator[SpoiltIds | None]:
-    """Yield some ids for every four facts: the number of ids, the number of their rows, the first id and the last."""
+    """Yield an object for each four facts: the number of ids, the number of their rows, the first id and the last."""
     for ids, rows, *ends in zip(*[iter(facts)] * 4, strict=True):
         yield SpoiltIds(int(ids), int(rows), tuple(dict.fromkeys(map(str, ends)))) if ids else None
 
 
 def _is_partial(sizes: Sequence[tuple[int, ...]], place: int) -> bool:
-    """Return True if a column has values in only some rows of nearly all persons with several rows and a value."""
+    """Return True if nearly all persons with several rows and a value in a column lack the value in other rows."""
     several = [row for row in sizes if row[0] > 1]
     some, alone = (sum(row[at] for row in several) for at in (place, place + 1))
     return some > 0 and alone >= _NEARLY_ALL * some

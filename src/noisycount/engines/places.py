@@ -187,7 +187,7 @@ def pending_logs(database: Path) -> tuple[Path, ...]:
 
 
 def _holds_bytes(path: str) -> bool:
-    """Return True if a path is that of a file which is not empty."""
+    """Return True if a path leads to a file that is not empty."""
     try:
         state = os.stat(path)  # noqa: PTH116 - before and after every count: a Path takes five times as long
     except (FileNotFoundError, NotADirectoryError):

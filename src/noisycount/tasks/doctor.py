@@ -238,7 +238,7 @@ class TickTimes:
         return {"size": self.size, "counts": counts, "table": table, "safety": SAFETY, "tick": self.tick}
 
     def with_slot_in(self, text: str) -> str:
-        """Return the text of a configuration with this tick as [server] slot; all other lines stay."""
+        """Return the text of a configuration with this tick as `slot` of [server]. All other lines stay as they are."""
         parts = re.split(r"(?m)^(\[server\][^\n]*\n?)", text, maxsplit=1)
         line = f"slot = {self.tick:g}"
         if len(parts) == 1:

@@ -187,7 +187,7 @@ class _Joins:
         return None
 
     def propose_link(self, place: TablePlace, persons: Sequence[str]) -> JoinedTable:
-        """Return a table that only its owner can join, with a proposal if there is one."""
+        """Return a table that cannot be joined without its owner, with a proposal for the owner if there is one."""
         columns = self._kinds(place)
         first = next(iter(columns), None)
         shared = self._shared_columns(place, persons)

@@ -93,7 +93,7 @@ class _Kernel:
 
     @cached_property
     def matrix(self) -> Reals:
-        """Matrix from consecutive probabilities to the sums at the integers of a block."""
+        """Matrix that turns consecutive probabilities into the sums at the integers of a block."""
         length, columns = self.numbers.shape
         matrix = np.zeros((length + _BLOCK - 1, _BLOCK, columns))
         for place in range(_BLOCK):
@@ -101,7 +101,7 @@ class _Kernel:
         return matrix.reshape(len(matrix), -1)
 
     def products(self, weights: Reals, begin: int, number: int) -> Reals:
-        """Return the sums at consecutive integers, shape (number, 2, terms).
+        """Return the products for consecutive integers, shape (number, 2, terms).
 
         Args:
             weights: Probabilities between zeros.
@@ -115,7 +115,7 @@ class _Kernel:
 
 @frozen(eq=False, slots=False)
 class ErrorByPiece:
-    """Sums around each integer j of the table of counts, at answers up to `width` records from j."""
+    """The four sums around each integer j of the table of counts, at answers up to `width` records from j."""
 
     case: Case
     width: int  # R: v lies in −R … R + 1
@@ -178,7 +178,7 @@ class ErrorByPiece:
 
     @cached_property
     def kernels(self) -> tuple[_Kernel, _Kernel]:
-        """Kernels of the counts below j, from the farthest on, and above j."""
+        """Two kernels: for the counts below j, from the farthest on, and for the counts above j."""
         lower, upper = self._far_terms
         first = self._first_far
         below, above = _Kernel.of_terms(first, lower), _Kernel.of_terms(first, upper)
@@ -188,7 +188,7 @@ class ErrorByPiece:
 
     @cached_property
     def near_kernels(self) -> dict[int, tuple[Reals, Reals]]:
-        """For each cell that starts at an integer v, the numbers of the near counts below j, and above j."""
+        """The numbers of the near counts below j, and of those above j, for each cell by its first integer v."""
         terms, kernels = self.cell_terms, {}
         for cell in range(-self.width, self.width + 1):
             place = cell + 2 * self.width + 1
@@ -199,7 +199,7 @@ class ErrorByPiece:
 
     @cached_property
     def near_moments(self) -> Reals:
-        """Terms of U1 − L1 at the integers v, for the near counts j − R − 1 … j + R + 1; shape (counts, integers)."""
+        """Contributions of the counts j − R − 1 … j + R + 1 to U1 − L1 at the integers v, shape (counts, integers)."""
         steps = np.arange(-self.width - 1, self.width + 2, dtype=np.float64)[:, None]
         return steps * self._relative_densities(np.arange(-self.width, self.width + 2) - steps)
 
@@ -308,11 +308,11 @@ class _SumsAroundIntegers:
 
     @cached_property
     def _far_balances(self) -> Reals:
-        """Terms of U1 − L1 of the far counts, shape (integers, terms)."""
+        """Contributions of the far counts to U1 − L1, shape (integers, terms)."""
         return self.upper[:, 1] - self.lower[:, 1]
 
     def _far_terms(self, answers: Reals) -> Reals:
-        """Return the terms of the far series at answers v."""
+        """Return the values of the terms of the far series at some answers v."""
         return np.asarray(chebvander((answers - 0.5) / (self.sums.width + 0.5), self.lower.shape[2] - 1), np.float64)
 
     @cached_property
@@ -344,11 +344,11 @@ class _SumsAroundIntegers:
         return integer_answers
 
     def _near_terms(self, places: Reals) -> Reals:
-        """Return the terms of the series of a cell at places 0 … 1."""
+        """Return the values of the terms of a cell's series at places 0 … 1 in the cell."""
         return np.asarray(chebvander(2 * places - 1, self.sums.cell_terms.shape[1] - 1), np.float64)
 
     def _near_numbers(self, rows: Places, cells: Places) -> tuple[Reals, Reals]:
-        """Return the numbers of the sums over near counts below and above each integer, shape (rows, 2, terms) each."""
+        """Return the numbers of the sums over the near counts below and above each integer, shape (rows, 2, terms)."""
         width, terms = self.sums.width, self.sums.cell_terms.shape[1]
         lower, upper = np.empty((2, rows.size, 2 * terms))
         for cell, some in self._rows_by_cell(cells):
@@ -359,7 +359,7 @@ class _SumsAroundIntegers:
         return lower.reshape(-1, 2, terms), upper.reshape(-1, 2, terms)
 
     def _near_balances(self, rows: Places, cells: Places) -> Reals | None:
-        """Return the terms of U1 − L1 of the near counts in a cell of each integer; None: all counts are far."""
+        """Return the contributions of near counts to U1 − L1 in a cell of each integer; None if all counts are far."""
         if not self.sums.is_kinked:
             return None
         lower, upper = self._near_numbers(rows, cells)
@@ -402,7 +402,7 @@ class _SumsAroundIntegers:
         return None
 
     def _sums_at(self, rows: Places, cells: Places, answers: Reals) -> _Sums:
-        """Return the sums at answers v of one cell for each row, shape (rows, answers) each."""
+        """Return the four sums of each row at the answers v of its cell, shape (rows, answers) each."""
         far = self._far_terms(answers)
         lower, upper = (far @ numbers[rows].transpose(0, 2, 1) for numbers in (self.lower, self.upper))
         if self.sums.is_kinked:

@@ -276,7 +276,7 @@ class WholeEstimate:
         )
 
     def _steps_near_counts(self) -> Iterator[tuple[slice, "WholeEstimate"]]:
-        """Yield slices of the counts, each with the steps at answers that the noise reaches from these counts."""
+        """Yield slices of the counts, each with those steps whose answers the noise can reach from its counts."""
         counts, reach = self.case.counts, self.case.reach
         row = 0
         while row < counts.size:

@@ -88,7 +88,7 @@ def _cuts_of_laplace(case: Case, belief: GeometricSides, goals: Reals) -> Reals:
 
 
 def smooth_pieces(case: Case) -> Reals:
-    """Return the ends of the pieces of answers within which the density of the error is smooth."""
+    """Return the ends of the ranges of answers ("pieces") within which the density of the error is smooth."""
     low, high = case.span
     edges = [np.array(case.span), _cuts_at_integers(case)]
     counts = case.inner_integers
@@ -114,7 +114,7 @@ def _log_odds_above(case: Case, answers: Reals, floors: Reals) -> Reals:
 
 
 def _integrals_over_pieces(case: Case, starts: Reals, stops: Reals) -> Reals:
-    """Return the integral of the density of the error over each piece, halving pieces until eight nodes suffice."""
+    """Return the integral of the density of the error over each piece. Pieces are halved until eight nodes suffice."""
     lengths = stops - starts
     owners, masses = np.arange(lengths.size), np.zeros(lengths.size)
     for _ in range(_HALVINGS if lengths.size else 0):
@@ -143,7 +143,7 @@ def _quadrature_over_pieces(case: Case, starts: Reals, lengths: Reals) -> tuple[
 
 
 def _sum_over_answers(case: Case) -> float:
-    """Return the sum of the density of the error over all integer answers, by quadrature between its possible bends."""
+    """Return the sum of the density of the error over all integer answers, by quadrature between possible kinks."""
     low, high = case.span
     bends = [np.array([low, high + 1]), _cuts_at_integers(case)]
     longest = max(POINTS, int(case.errors.spread / 2))
@@ -289,7 +289,7 @@ def _answers_equal_to_mean(case: Case) -> Reals:
 
 
 def _answers_in_dips(answers: Reals, values: Reals, excess: Callable[[Reals], Reals]) -> Reals:
-    """Return an answer in each dip of |excess| between neighbours of one sign, where the sign may change twice."""
+    """Return one answer near each minimum of |excess| between neighbours of one sign, as the sign may change twice."""
     near = np.abs(values)
     alike = (values[:-2] >= 0) == (values[2:] >= 0)
     dips = 1 + np.flatnonzero(alike & (near[1:-1] <= near[:-2]) & (near[1:-1] <= near[2:]))

@@ -49,7 +49,7 @@ class CellSides:
 
     @property
     def reach(self) -> int:
-        """Last cell of the noise."""
+        """Number of the last cell that the noise reaches."""
         return self.series.shape[0] // 2 - 1
 
     @cached_property
@@ -69,15 +69,15 @@ class CellSides:
         return 3 * self.reach + 8
 
     def lower(self, answers: Reals, edges: Reals) -> Side:
-        """Return the counts up to each edge."""
+        """Return the sums over the counts up to each edge."""
         return self._sums_beyond_edges(-1, answers, edges)
 
     def upper(self, answers: Reals, edges: Reals) -> Side:
-        """Return the counts from each edge on."""
+        """Return the sums over the counts from each edge on."""
         return self._sums_beyond_edges(1, answers, edges)
 
     def around(self, answers: Reals) -> tuple[Side, Side]:
-        """Return the counts up to the floor of each answer, and those from the next integer on."""
+        """Return the sums over the counts up to the floor of each answer, and over those from the next integer on."""
         floors = np.floor(answers)
         return self.lower(answers, floors), self.upper(answers, floors + 1)
 
@@ -86,7 +86,7 @@ class CellSides:
         return self.summed.share_above(answers, edges)
 
     def _sums_beyond_edges(self, way: int, answers: Reals, edges: Reals) -> Side:
-        """Return the counts from each edge outwards, upwards if `way` is 1 and downwards if it is −1."""
+        """Return the sums over the counts from each edge on: upwards if `way` is 1, downwards if it is −1."""
         floors = np.floor(answers)
         gaps, places = (floors - edges).astype(np.int64), (edges - (self.table.first - self.reach)).astype(np.int64)
         blocks = places // _BLOCK
@@ -145,7 +145,7 @@ Sides: TypeAlias = GeometricSides | SummedSides | CellSides
 
 
 def sides_of(table: CountTable, errors: ErrorLaw, span: tuple[float, float]) -> Sides:
-    """Return the counts of a table on each side of answers in a span."""
+    """Return the sums over the counts of a table on each side of an answer, for the answers in a span."""
     if errors.is_geometric:
         return GeometricSides(table, 1 / errors.spread)
     reach = errors.reach(_DEPTH)

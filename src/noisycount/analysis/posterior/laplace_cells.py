@@ -36,7 +36,7 @@ class Side(NamedTuple):
 
 @frozen(eq=False)
 class GeometricSides:
-    """Sums with weights e^(−|y − k|/scale)·P[K = k], each by one look-up in sums from the ends of the table."""
+    """Sums with weights e^(−|y − k|/scale)·P[K = k], looked up in cumulative sums from the ends of the table."""
 
     table: CountTable  # the distribution of the count
     rate: float  # 1/scale
@@ -73,7 +73,7 @@ class GeometricSides:
         return shares
 
     def _sums_beyond(self, side: Side, places: Reals, gaps: Reals) -> Side:
-        """Return the sums over the counts beyond some edges, from the side that was summed from an end of the table.
+        """Return the sums over the counts beyond some edges, from the cumulative sums of one end of the table.
 
         Args:
             side: Sums from the end of the table to each count.
@@ -99,7 +99,7 @@ class SummedSides:
 
     @cached_property
     def _window_changes(self) -> Reals:
-        """Answers between which the counts that matter are the same, in rising order."""
+        """Answers ("knots") in rising order, between which the same counts matter."""
         low, high = np.floor(self.span[0]), np.ceil(self.span[1])
         bands = min(_MOST_BANDS, 2 + self.table.logs.size // _BAND)
         return np.unique(np.round(np.linspace(low, high, bands)))
@@ -112,7 +112,7 @@ class SummedSides:
         return firsts, lasts, np.maximum.reduceat(self.table.logs, firsts)
 
     def _counts_of_band(self, band: int) -> slice:
-        """Return the indices of the counts that matter to the answers between the knots number band − 1 and band."""
+        """Return the indices of the counts that matter to the answers between the knots band − 1 and band."""
         start = self._ends_at_knot(band - 1)[0] if band else 0
         return slice(start, self._ends_at_knot(band)[1] if band < self._window_changes.size else self.table.logs.size)
 

@@ -278,7 +278,10 @@ def likelihood_curve(result: Posterior, counts: Reals) -> Reals:
 
 
 def _likelihood_range(result: Posterior) -> tuple[float, float]:
-    """Return the range of counts that an answer misses with a probability of `_LEFT_OUT`, over all answers."""
+    """Return a range of counts around all answers.
+
+    Noise leads from a count outside to an answer with probability `_LEFT_OUT`.
+    """
     ends = []
     for answer, mechanism in result.observed:
         if isinstance(answer, Below):

@@ -56,7 +56,7 @@ def _law_on_window(population: Population, observed: Observed, likelihoods: Prod
 
 
 def is_cheap(population: Population, observed: Observed) -> bool:
-    """Return True if prior and likelihoods at all counts of a window cost less than a smooth distribution."""
+    """Return True if a window, with prior and likelihoods at all its counts, takes less time than a smooth law."""
     if not population.has_chances:
         return False
     return population.smooth_prior is None or not any(
@@ -265,7 +265,7 @@ def _is_likely(population: Population, mechanism: Mechanism, answer: float, *, u
 
 
 def farthest_answers(observed: Iterable[tuple[Answer, Mechanism]]) -> Iterator[tuple[Answer, Mechanism]]:
-    """Yield the answers that can have the smallest `two_sided`: of each mechanism the smallest and the largest."""
+    """Yield the answers that can be the most surprising: the smallest and the largest answer of each mechanism."""
     values = defaultdict[Mechanism, set[float]](set)
     for answer, mechanism in observed:
         if isinstance(answer, Below):

@@ -191,10 +191,10 @@ def posterior_values(
     found = np.empty_like(different)
     last = different.size - 1
 
-    def at(place: int) -> float:
+    def value_at(place: int) -> float:
         return value(posterior_of(float(different[place]), population, mechanism))
 
-    open_runs = [(0, last, at(0), at(last))] if last >= 0 else []
+    open_runs = [(0, last, value_at(0), value_at(last))] if last >= 0 else []
     while open_runs:
         low, high, at_low, at_high = open_runs.pop()
         found[low], found[high] = at_low, at_high
@@ -202,7 +202,7 @@ def posterior_values(
             found[low : high + 1] = at_low
         elif high - low > 1:
             middle = (low + high) // 2
-            at_middle = at(middle)
+            at_middle = value_at(middle)
             open_runs += [(low, middle, at_low, at_middle), (middle, high, at_middle, at_high)]
     return found[places]
 
@@ -254,7 +254,7 @@ def refine_array(
     lowest, highest = extremes or _extreme_answers(answers)
     if math.isnan(lowest):
         return answers.copy()
-    _check_all(answers, [lowest, highest], population, mechanism)
+    _check_answers(answers, [lowest, highest], population, mechanism)
     if isinstance(mechanism, SymmetricNoise):
         if not mechanism.is_log_concave:
             return _where_present(answers, lambda some: _estimates_one_by_one(some, population, mechanism, by))
@@ -279,7 +279,7 @@ def _where_present(answers: Reals, estimates: Callable[[Reals], Reals]) -> Reals
     return found
 
 
-def _check_all(answers: Reals, extremes: list[float], population: Population, mechanism: Mechanism) -> None:
+def _check_answers(answers: Reals, extremes: list[float], population: Population, mechanism: Mechanism) -> None:
     """Raise the mechanism's error if it cannot give the smallest or the largest answer, or the first fraction."""
     doubtful = extremes
     for start in range(0, answers.size, _PIECE):

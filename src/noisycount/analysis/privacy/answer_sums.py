@@ -422,7 +422,7 @@ class Terms:
         return missed_gain + self.slack * gains
 
     def _largest_noise_probability(self, low: float, high: float) -> float:
-        """Return a bound of the probability that noise, from the threshold of w, lies between two answers."""
+        """Return a bound of the probability that the threshold of w plus noise lies between two answers."""
         start, stop = low - self.excess.threshold, high - self.excess.threshold
         nearest = np.array(max(start, -stop, 0.0))
         highest = self.errors.peak * math.exp(float(self.errors.log_change(0.0, nearest)))

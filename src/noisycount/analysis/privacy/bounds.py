@@ -1,4 +1,4 @@
-"""Numbers with error bounds, and divergences whose bounds fall with ε as the divergences do.
+"""Numbers with error bounds, and bounds of divergences. The bounds fall as ε rises, as divergences do.
 
 `Certified` and `Between` are numbers with bounds; `MonotoneBounds` tightens the bounds of δ₊ and δ₋ across several ε.
 """
@@ -31,7 +31,7 @@ class Certified:
 
     @classmethod
     def probability(cls, value: float, error: float) -> "Certified":
-        """Return a number in [0, 1] from a sum of exponentials that may lack terms below 1e-300.
+        """Return a number in [0, 1] that was computed as a sum of exponentials, possibly without terms below 1e-300.
 
         The error also covers the rounding of exponents, which grows with their size.
         """
@@ -227,7 +227,7 @@ class MonotoneBounds:
 
 
 def _monotone_bounds(bounds: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the tightest bounds of a falling function, given bounds at ascending arguments."""
+    """Return the tightest bounds that follow for a falling function from bounds at ascending arguments."""
     uppers = accumulate((upper for _, upper in bounds), min)
     lowers = list(accumulate((lower for lower, _ in reversed(bounds)), max))[::-1]
     return list(zip(lowers, uppers, strict=True))

@@ -1,4 +1,4 @@
-"""Conditional distributions of a number X >= 0 given a case c = 0, …, q, for the sums of several Laplace answers.
+"""Distributions of a number X >= 0 given a case c = 0, …, q. They serve the sums of several Laplace answers.
 
 `Clusters` rounds X to few values and bounds the error; `Paths` lists all values of X.
 """
@@ -129,7 +129,11 @@ class Clusters:
         return float(chances @ (both[:, 1:] @ np.diff(self._relative_values)))
 
     def _upper_minimum(self, other: Self, chances: Reals) -> float:
-        """Return the upper bound, from the cluster means: the lower one, or the smaller mean within one cluster."""
+        """Return the upper bound, from the means of the clusters.
+
+        If X and Z are in different clusters, the minimum is the mean of the lower cluster; otherwise it is the smaller
+        of both means.
+        """
         masses, moments = self.tables[:, 0, 0], self.tables[:, 0, 1]
         others, other_moments = other.tables[:, 0, 0], other.tables[:, 0, 1]
         same = np.minimum(moments * others, other_moments * masses)
@@ -153,7 +157,7 @@ def _first_cells_of_rows(shape: tuple[int, ...]) -> NDArray[np.intp]:
 
 @lru_cache(maxsize=32)
 def _shifted_indices(shape: tuple[int, ...], columns: int) -> NDArray[np.intp]:
-    """Return the flat index to which each cell moves if case k shifts by k·`columns` from the middle case."""
+    """Return the flat index of each cell after a shift: case k moves by (k − middle case)·`columns`."""
     cases, values = shape[0], shape[-1]
     moves = columns * (np.arange(cases) - cases // 2)
     targets = np.clip(np.arange(values) + moves[:, None], 0, values - 1)
@@ -162,7 +166,7 @@ def _shifted_indices(shape: tuple[int, ...], columns: int) -> NDArray[np.intp]:
 
 
 def _position_between(values: Reals, edges: Reals, step: float) -> tuple[NDArray[np.intp], Reals]:
-    """Return the index of the last edge not above each value, and the share of the way to the next edge, 0 to 1."""
+    """Return the index of the last edge not above each value, and its position from this edge (0) to the next (1)."""
     with np.errstate(divide="ignore"):
         ranks = np.floor(np.log(values) / step) + 1
     places = np.clip(ranks, 0, edges.size - 2).astype(np.intp)

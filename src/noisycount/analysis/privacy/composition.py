@@ -135,7 +135,7 @@ class GaussianAnswers:
         return [[self._delta_bounds(one) for one in each] for each in found]
 
     def _delta_bounds(self, one: Weighed) -> Bounded:
-        """Return δ₊ without noise less the part that T hides."""
+        """Return δ₊: its value without noise, minus the part that is hidden because only T is known."""
         if not one.is_hidden:
             return one.known
         hidden, error = self._hidden_part(one)
@@ -211,7 +211,7 @@ Answers = GaussianAnswers | GeometricAnswers | SingleAnswer
 
 
 def _group_alike(noises: Sequence[SymmetricNoise]) -> list[list[SymmetricNoise]]:
-    """Return groups of noises that can be analysed together: discrete Gaussian noises, and Laplace noises of one scale.
+    """Return groups of noises that are analysed together: discrete Gaussian noises, Laplace noises of one scale.
 
     Every other noise is a group of its own.
     """
@@ -245,7 +245,7 @@ def answer_groups(noises: Sequence[SymmetricNoise]) -> tuple[list[Answers], Answ
 
 
 def _combine_alike(alike: Sequence[SymmetricNoise]) -> list[Answers]:
-    """Return the answers with noises of one kind, joined to one object if possible."""
+    """Return answers with noises of one kind: as one object if that is possible, otherwise one object for each."""
     first = alike[0]
     if isinstance(first, Laplace | DiscreteLaplace):
         return [_equal_laplace_answers(first, len(alike))]

@@ -327,7 +327,10 @@ def delta_lower_given_total(move: CellMove, epsilons: list[float]) -> list[float
 
 
 def one_count_answers(move: CellMove) -> Sequence[Answer]:
-    """Return answers about one count that reveal as much as the answers about both cells if their total is known."""
+    """Return answers about one count.
+
+    If the total of both cells is known, they reveal as much as the answers about both.
+    """
     asked = [cell.mechanism for cell in (move.first, move.second) if cell.mechanism is not None]
     if not asked or any(isinstance(one, Exact) for one in asked):
         return [Exact()]

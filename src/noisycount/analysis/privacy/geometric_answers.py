@@ -81,12 +81,12 @@ class Chain:
         ]
 
     def _has_few_paths(self, one: Weighed) -> bool:
-        """Return True if few sequences of numbers of answers at the grid points of a window are possible."""
+        """Return True if the numbers of answers at the grid points of a window have few possible sequences."""
         places = max(one.above.size, one.below.size) * self.steps
         return math.comb(places + self.answers + 1, self.answers) <= _MOST_PATHS
 
     def _hidden_by_enumeration(self, one: Weighed) -> tuple[float, float]:
-        """Return bounds of the hidden part of one window from all sequences of numbers of answers."""
+        """Return bounds of the hidden part of one window, by listing all sequences of numbers of answers."""
         nothing, sides = Paths.zero(self.answers + 1, self.slope), _weights_above([one])
         above, below = (self._laws_at_threshold(nothing, side[:, None], np.zeros((len(side), 1))) for side in sides.T)
         return self._bounds_with_rounding(
@@ -132,7 +132,7 @@ class Chain:
         return self.answers * (np.log1p(places * growth) - places * self.slope / 2)
 
     def _typical_logs(self, sides: Reals) -> Reals:
-        """Return the logarithm of X from each record on, with the mean number of answers beyond each record."""
+        """Return ln X from each record on, computed with the mean number of answers beyond each record."""
         rise = self.slope * self.steps
         beyond = self.answers * self._beyond_probability * np.exp(-rise * np.arange(len(sides) + 1))
         growths = np.minimum(_LARGEST, rise * (beyond[:-1] + beyond[1:] - self.answers))
@@ -254,7 +254,7 @@ class GeometricAnswers:
         return [one for one in known.values() if one is not None]
 
     def _delta_if_simple(self, one: Weighed) -> Bounded | None:
-        """Return δ₊ of a window on one side only, or with hardly any hidden part; else by `_delta_by_count_pairs`."""
+        """Return δ₊ if the window has one side only or hardly any hidden part; otherwise `_delta_by_count_pairs`."""
         if not one.is_hidden:
             return one.known
         if one.known.upper < _ROUNDING:  # noise can only lower it

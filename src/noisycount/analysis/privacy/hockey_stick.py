@@ -111,7 +111,7 @@ class NoisyPair:
     def _common_mesh(
         self, asked: list[EpsilonExcess], forecast: ThresholdForecast
     ) -> tuple[Mesh | None, ThresholdForecast]:
-        """Return a mesh that serves all ε, and the updated forecast of thresholds.
+        """Return a mesh of points for the sums at all ε, and the updated forecast of thresholds.
 
         The mesh is None unless the noise is smooth or all thresholds are close together.
         """
@@ -158,7 +158,7 @@ class NoisyPair:
         return None
 
     def _with_error_bound(self, epsilon: float, excess: Excess, found: Certified | None) -> Certified:
-        """Return δ as computed, or 0 with the error bound P₊[K >= threshold] if that is far out and more precise.
+        """Return δ as computed or, if that is more precise far out, 0 with the error bound P₊[K >= threshold].
 
         Far out, terms underflow and hide δ.
 

@@ -47,7 +47,7 @@ class Kernel:
     share: float  # variance that rounding adds, as a share of that plus the variance of R
 
     def offsets(self) -> Iterator[tuple[Reals, Reals]]:
-        """Yield both distributions at integers plus 0, 1, … steps, from −reach on, shape (2·reach + 1,) each."""
+        """Yield both distributions at the integers plus 0, 1, … steps, in this order, shape (2·reach + 1,) each."""
         width = 2 * self.reach + 1
         for start in range(self.steps):
             pair = np.zeros((2, width))
@@ -165,7 +165,7 @@ class Lattice:
 
     @property
     def shortest(self) -> "Lattice":
-        """The lattice with the fewest points that has the same divergences."""
+        """The lattice with the fewest points among those with the same divergences."""
         if len(self.kernels) == 1 or any(len(set(pattern)) > 1 for pattern in self.rates):
             return self
         common = CommonLattice(self.records, self.rates, sorted(self.kernels, key=lambda one: one.reach))
@@ -217,7 +217,7 @@ class Lattice:
         return outside + _UNIT * roundings * length + _FAINT * math.sqrt(self.places)
 
     def _slabs_with_noises(self, noises: Sequence[Reals]) -> Iterator[Reals]:
-        """Yield slabs of the distribution of the counts with these noises, whose arrays begin at −reach."""
+        """Yield slabs of the distribution of the counts plus these noises. The arrays of the noises begin at −reach."""
         transform = self._transform_of_counts
         for axis, noise in enumerate(noises):
             padded = np.zeros(self.shape[axis])
@@ -235,7 +235,7 @@ class Lattice:
             yield self._invert_axes(np.tensordot(turns, transform, 1), 1)
 
     def _invert_axes(self, rows: Complexes, start: int) -> Reals:
-        """Return the distribution from its transform, inverted along all axes from `start` on."""
+        """Return the distribution from its Fourier transform along all axes from `start` on."""
         for axis in range(start, len(self.shape) - 1):
             whole = np.zeros((*rows.shape[:axis], self.shape[axis], *rows.shape[axis + 1 :]), complex)
             whole[(slice(None),) * axis + (self._kept_frequencies[axis],)] = rows
@@ -245,7 +245,7 @@ class Lattice:
 
     @cached_property
     def _transform_of_counts(self) -> Complexes:
-        """Fourier transform of the distribution of the counts, each shifted by its smallest value."""
+        """Fourier transform of the distribution of the counts, where each count is reduced by its smallest value."""
         turns = [self._axis_phases(axis, 1) for axis in range(len(self.shape))]
         total = sum(
             rate * reduce(np.multiply, [one**bit for one, bit in zip(turns, pattern, strict=True)])
@@ -344,7 +344,7 @@ class CommonLattice(Lattice):
         return outside + _PMF_ROUNDING + _UNIT * roundings * length * math.sqrt(places)
 
     def _slabs_with_noises(self, noises: Sequence[Reals]) -> Iterator[Reals]:
-        """Yield the distribution of the first answer at some differences, shape (answers, differences)."""
+        """Yield slabs of the distribution: all first answers and some differences, shape (answers, differences)."""
         size = self.shape[0]
         counts = np.fft.rfft(self._counts, size)
         first, *others = noises
@@ -359,7 +359,7 @@ class CommonLattice(Lattice):
 
     @cached_property
     def _counts(self) -> Reals:
-        """Probabilities of the counts from the smallest on, after one empty place."""
+        """Probabilities of the counts, after one 0: from the count below the smallest possible one on."""
         (low, high), *_ = self._count_spans
         rate = math.fsum(rate for pattern, rate in self.rates.items() if pattern[0])
         law = Binomial(self.records, min(1.0, rate)).law().pmf(np.arange(low, high + 1.0)) if self.records else [1.0]

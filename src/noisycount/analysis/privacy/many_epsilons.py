@@ -195,7 +195,7 @@ class TermRows:
         return [Certified.probability(value, bound) if sound else None for value, bound, sound in results]
 
     def _missed_gain_bounds(self, answers: Reals, log_odds: Reals, gains: Reals) -> Reals:
-        """Return a bound, at most 0, of the δ that is lost because these log-odds at the thresholds are below 0."""
+        """Return a bound, at most 0, of the error of δ that arises because log-odds at the thresholds are not 0."""
         if self.is_flat:
             step, errors = _STEP_AFTER * self.mesh.errors.spread, self.mesh.errors
             is_after = self.log_odds(answers + step) > _UNDECIDED
@@ -205,7 +205,7 @@ class TermRows:
         return 2 * log_odds * gains
 
     def _sum_from_threshold(self, answers: Reals) -> tuple[Reals, Reals, Flags]:
-        """Return δ and its error by the formula of `Terms` without cancellation, and True where nothing underflows."""
+        """Return δ and its error by the formula of `Terms` without cancellation, and a mask of precise rows."""
         errors, sizes = self.mesh.errors, np.abs(self._values)
         at_threshold, distances = answers[:, None] - self._excess_thresholds, self._offsets - self._excess_thresholds
         low = np.where(distances < 0, at_threshold, answers[:, None] - self._offsets)

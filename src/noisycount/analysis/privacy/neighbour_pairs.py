@@ -40,7 +40,7 @@ _ROUNDING_OF_DIFFERENCES = 2e-13  # relative error of a sum of |P₊ − P₋|: 
 
 
 def shifted_pair(others: CountDistribution) -> tuple[TablePair, int]:
-    """Return the distributions of the count with one more record, and the count at offset 0."""
+    """Return the distributions of the count with one more record, positive or negative, and the count at offset 0."""
     first, logs = _log_table(others)
     logs = logs - logs.max()
     logs = logs - math.log(float(np.exp(logs).sum()))

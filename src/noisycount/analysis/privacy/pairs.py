@@ -92,7 +92,7 @@ class LinearPair:
 
     @cached_property
     def _pair_of_more_digits(self) -> "LinearPair":
-        """The pair with twice as many digits."""
+        """This pair, computed with twice as many digits."""
         pair = replace(self)
         pair.__dict__["_digits"] = Context(prec=2 * self._decimal_context.prec)
         pair.__dict__["_resolved_exponent"] = self._resolved_exponent - self._decimal_context.prec
@@ -129,7 +129,7 @@ class LinearPair:
         return Decimal(floor), self._rounded_decimal(top - floor), self._rounded_decimal(whole)
 
     def _rounded_decimal(self, value: Fraction) -> Decimal:
-        """Return the fraction rounded to all digits."""
+        """Return a fraction as a decimal, rounded to the digits of this pair."""
         return self._decimal_context.divide(Decimal(value.numerator), Decimal(value.denominator))
 
     def log_tail_bound(self, offset: float) -> float:
@@ -320,7 +320,7 @@ class TablePair:
 
     @cached_property
     def _masses(self) -> Masses | None:
-        """P₊ and P₋ to a few roundings, or None."""
+        """P₊ and P₋, exact to a few roundings; None if only their logarithms are known."""
         return self.exact()
 
     def _mirrored_masses(self) -> Masses | None:
@@ -447,7 +447,7 @@ class TableExcess:
 
 
 def _values_at(offsets: Reals, table: Reals, first: float) -> Reals:
-    """Return the values of a table at ascending offsets: a slice of the table if the offsets are consecutive."""
+    """Return the values of a table at ascending offsets. For consecutive offsets this is a slice of the table."""
     if offsets.size and offsets[-1] - offsets[0] == offsets.size - 1:
         start = int(offsets[0] - first)
         return table[start : start + offsets.size]

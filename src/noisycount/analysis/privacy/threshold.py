@@ -118,7 +118,7 @@ def _is_slow(path: list[tuple[float, float]], widths: list[float]) -> bool:
 
 
 def _just_below(path: list[tuple[float, float]], slope: float) -> float:
-    """Return the place at which the inverse polynomial through up to three points is just below 0; nan if unknown."""
+    """Return the place at which the log-odds are just below 0, by the inverse polynomial through up to three points."""
     finite = [one for one in path if -math.inf < one[0] < math.inf]
     if len(path) == 1 and finite:
         return path[0][1] - (path[0][0] + CLOSE / 2) / slope if slope else math.nan

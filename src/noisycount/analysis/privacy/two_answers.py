@@ -88,7 +88,7 @@ class Weighed:
         return self.known.lower - self.error - hidden - self.misjudged_weight(closeness)
 
     def misjudged_weight(self, closeness: Closeness) -> float:
-        """Return an upper bound of the weight outside of the window that the best set for the window misjudges."""
+        """Return an upper bound of the weight outside of the window that the window's best set misjudges."""
         above = _misjudged_probability(self.above, self.below, closeness)
         below = _misjudged_probability(self.below, self.above, closeness)
         misjudged_weight = above * self._weight_outside(self.above, 0.0)
@@ -174,7 +174,9 @@ class _ThresholdSide:
 
     @classmethod
     def from_weights(cls, places: Reals, weights: Reals, slope: float, first: float) -> "_ThresholdSide":
-        """Return a side with weights at ascending places, and answers at distances `first`, `first` + 1, ….
+        """Return the side of the threshold with these weights at ascending places.
+
+        Answers have the distances `first`, `first` + 1, ….
 
         Args:
             places: Places i of the weights.
@@ -199,7 +201,7 @@ class _ThresholdSide:
             _limited_exponential(2 * slope * distances),
         )
 
-    def both(self, most: float) -> float:
+    def both_answers(self, most: float) -> float:
         """Return E min(X, most) if both answers are on this side.
 
         For a given distance of the nearer answer, X rises with the distance of the farther one, until it exceeds
@@ -229,7 +231,7 @@ class _ThresholdSide:
         moments[:-1] = np.cumsum((self.chances * self.either)[::-1])[::-1]
         return masses, moments
 
-    def one(self, most: float) -> float:
+    def one_answer(self, most: float) -> float:
         """Return E min(X, most) if one answer is on this side."""
         return float(self.chances @ np.minimum(self.either, most))
 
@@ -253,9 +255,9 @@ def hidden_by_two_answers(weighed: Weighed, slope: float, steps: int, *, is_cent
     beside = math.exp(-slope)
     beyond, middle = (beside / (1 + beside), math.tanh(slope / 2)) if is_centred else (0.5, 0.0)
     hidden = (
-        beyond**2 * (upper.both(lower.neither) + lower.both(upper.neither))
+        beyond**2 * (upper.both_answers(lower.neither) + lower.both_answers(upper.neither))
         + 2 * beyond**2 * upper.one_each(lower)
-        + 2 * beyond * middle * (upper.one(lower.neither) + lower.one(upper.neither))
+        + 2 * beyond * middle * (upper.one_answer(lower.neither) + lower.one_answer(upper.neither))
         + middle**2 * min(upper.neither, lower.neither)
     )
     distances = max(upper.chances.size, lower.chances.size)

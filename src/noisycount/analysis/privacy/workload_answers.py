@@ -121,7 +121,7 @@ def _positive_excesses(law: Reals, moves: Sequence[Sequence[int]], factors: Sequ
 
 
 def _overlap_with_shift(law: Reals, move: Sequence[int]) -> Reals:
-    """Return the part of a slab where it and its shift by the move overlap, without the last row of the slab.
+    """Return the part of a slab that overlaps the slab shifted by a move, without the slab's last row.
 
     The last row is also the first row of the next slab.
     """

@@ -58,7 +58,7 @@ class Crossing:
         *,
         is_rough: bool,
     ) -> "Crossing":
-        """Return the averages over parts of the first node of a sum; by transforms if their error is negligible.
+        """Return the averages for the parts of a sum. The parts are summed by transforms if the error is negligible.
 
         Args:
             whole: The sum of all parts.
@@ -115,14 +115,17 @@ class Crossing:
 
 
 def _shares_over_denominators(shares: Reals, law: Reals, is_known: NDArray[np.bool_]) -> Reals:
-    """Return shares over denominators, 0 where the denominator is unknown."""
+    """Return the shares divided by the denominators; 0 where the denominator is unknown."""
     ratios = np.zeros_like(law)
     np.divide(shares, law, out=ratios, where=is_known)
     return ratios
 
 
 def _convolve(weighed: Sequence[Complexes], places: NDArray[np.int64]) -> Complexes:
-    """Return the convolution of all parts at some positions, added up term by term; 0 beyond its ends."""
+    """Return the convolution of all parts at some positions, added up term by term.
+
+    Beyond the ends of the convolution it is 0.
+    """
     angles, sets = max(len(part) for part in weighed), weighed[0].shape[1]
     sums = np.zeros((angles, sets, places.size), dtype=np.complex128)
     for angle, parameters in product(range(angles), range(sets)):
@@ -175,7 +178,7 @@ def draw_summands(
         is_positive: True if sums may be so rare that a Fourier transform would round them to 0.
     """
     used, row = np.unique(family, return_inverse=True)
-    layers = [_Layer(np.zeros((used.size, laws.shape[1]), np.int64), laws[used]).with_even_members]
+    layers = [_SummandLayer(np.zeros((used.size, laws.shape[1]), np.int64), laws[used]).with_even_members]
     is_direct = is_positive or laws.shape[1] * laws.shape[2] <= _SHORT
     while layers[-1].pairs > 1:
         layers.append(layers[-1].sums(is_direct=is_direct).with_even_members)
@@ -186,7 +189,7 @@ def draw_summands(
 
 
 @frozen(eq=False)
-class _Layer:
+class _SummandLayer:
     """Distributions of counts of which each two neighbours are added up."""
 
     first: Places  # lowest count of each distribution, shape (families, members)

@@ -166,7 +166,7 @@ _REACH_IN_MEANS = 7.0  # means: a negative binomial distribution of shape 3 exce
 
 
 class _CountNodes(NamedTuple):
-    """A few counts that stand for all: the middles of ranges of equal odd length."""
+    """A few counts in place of all: the middles of ranges of one odd length."""
 
     counts: NDArray[np.int64]  # middle counts of the ranges
     run: int  # number of counts in each range
@@ -226,7 +226,7 @@ def _join_similar_answers(level: LevelAnswers, positions: NDArray[np.int64]) -> 
 
 
 def _mean_grid(rows: Sequence[_DistinctAnswers]) -> Reals:
-    """Return the grid of means, up to beyond the largest answer."""
+    """Return the grid of means, which extends beyond the largest answer."""
     tops = [float(row.level.answers.max()) + _MARGIN * math.sqrt(row.level.variance) for row in rows]
     top = max(1.0, *tops)
     steps = max(1, math.ceil(math.log(top / _SMALLEST) / math.log(_RATIO)))
@@ -234,7 +234,7 @@ def _mean_grid(rows: Sequence[_DistinctAnswers]) -> Reals:
 
 
 def _component_likelihoods(rows: _DistinctAnswers, means: Reals) -> Reals:
-    """Return P[answer | component] of each row up to a factor, the empty cell first."""
+    """Return P[answer | component] of each answer, up to a factor. The first component is the empty cell."""
     level, positions = rows.level, rows.positions
     nearest = np.maximum(np.round(level.answers[positions]), 0).astype(np.int64)
     if level.suppressed[positions[0]]:
@@ -286,7 +286,7 @@ def _negative_binomial(counts: Reals, mean: float) -> Reals:
 
 
 def _mixture_weights(likelihoods: Reals, cells: Reals, before: Reals) -> Reals:
-    """Return the weights of the components, that of the empty cell first."""
+    """Return the weights of the components. The first component is the empty cell."""
     weights = before
     for _ in range(_ROUNDS):
         sums = likelihoods @ weights

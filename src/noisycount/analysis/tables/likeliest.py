@@ -330,7 +330,7 @@ class _Search:
         return replace(anchor, reach=(low, high))
 
     def _farthest_distance(self, node: Node, anchor: Anchor, sign: int, farthest: int) -> int:
-        """Return the largest distance of a node from its count, of at most so many records."""
+        """Return the largest distance from a node's count at which its count may lie, at most `farthest` records."""
         level, index = node
         bounds = self.model.levels[level].bounds[sign > 0]
         room = abs(int(bounds[index]) - anchor.centre)
@@ -423,7 +423,10 @@ def _best_move(model: Model, gains: Sequence[Sequence[Gains]]) -> list[Step]:
 
 
 def _steps_to_cell(best_children: Sequence[tuple[Counts, Counts]], level: int, position: int, sign: int) -> list[Step]:
-    """Return the steps from a node down to the best cell; `best_children` begin at the level of the first steps."""
+    """Return the steps from a node down to the best cell below it.
+
+    `best_children` begin at the level of the first step.
+    """
     steps = [(level, position, sign)]
     for children in best_children:
         position = int(children[sign > 0][position])

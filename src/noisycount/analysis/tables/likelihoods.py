@@ -173,7 +173,7 @@ class LevelAnswers:
     def reach(self) -> tuple[Counts, Counts]:
         """Return the first and the last count within 42 nats of the likeliest count, for each answer.
 
-        Under log-concave noise a few more counts may lie between them; none is left out.
+        Under log-concave noise, the range may be a few counts too wide, but never too narrow.
         """
         answers = self.answers
         if self._errors is None:
@@ -254,7 +254,7 @@ def add_logs(
 
 @frozen(eq=False)
 class Anchor:
-    """Logarithm of lines and parabolas relative to one count, exact before it is rounded.
+    """Logarithm of a likelihood of lines and parabolas, relative to one count, and exact before it is rounded.
 
     It never rises with the distance from that count, so that its pieces are added up without cancellation.
     """
@@ -284,7 +284,7 @@ class Anchor:
 
 @frozen(eq=False)
 class _Side:
-    """Logarithm of a likelihood on one side of a count: parabolas that follow each other, by the distance from it."""
+    """Logarithm of a likelihood on one side of a count, as a function of the distance: consecutive parabolas."""
 
     starts: Reals  # distances at which the parabolas begin, from 0
     # value at the start, first step, and half the change from each step to the next, shape (3, parabolas)
@@ -292,7 +292,7 @@ class _Side:
 
     @classmethod
     def from_logarithm(cls, logarithm: Callable[[int], Fraction], starts: Sequence[int]) -> Self:
-        """Return the parabolas through three values of a logarithm at each start."""
+        """Return a parabola for each start, through the values of the logarithm at three distances from there on."""
         terms = []
         for start in starts:
             first, second, third = (logarithm(start + step) for step in range(3))

@@ -40,7 +40,7 @@ _ROOM = 16  # divisor of a distribution's width: the share by which its range is
 
 
 def windows(model: Model, settings: Settings, level: int) -> Bounds:
-    """Return the ranges of the counts of a level, from their answers and from the known ends of their distributions."""
+    """Return the ranges of counts that matter on a level, by the answers and by known ends of distributions."""
     low, high = model.levels[level].reach(settings.extra_widths[level])
     if settings.ends is None:
         return Bounds(low, high)

@@ -21,7 +21,7 @@ _ONE = np.zeros(1)
 
 
 class LogWeights(NamedTuple):
-    """Logarithms of the weights of ranges of counts under a tilt."""
+    """Logarithms of the weights of the counts of some ranges, under a tilt."""
 
     at_low: Reals  # of the first count of each range, not tilted
     above: Reals  # of each count of the range minus `at_low`, plus the tilt times its distance from the first

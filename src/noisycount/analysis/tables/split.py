@@ -275,7 +275,7 @@ class Split:
 
     @cached_property
     def _bounds_of_dropped_sums(self) -> Reals:
-        """Upper bounds of the log probabilities of sums that are not kept, shape (nodes, sets·zones, counts).
+        """Upper bounds of the log probabilities of the sums that are left out, shape (nodes, sets·zones, counts).
 
         −inf if a sum is kept or impossible.
         """
@@ -318,7 +318,7 @@ class Split:
         return Descent(joint, chances, rounding, self._wanted_zones(laws, zone_shares))
 
     def _wanted_zones(self, laws: Reals, zone_shares: Reals) -> Counts:
-        """Return the number of zones with which each zone spans two standard deviations of its sum on both sides."""
+        """Return the needed number of zones if each covers two standard deviations of its sum on both sides."""
         deviations = np.sqrt(sums.moments(self.laws).variance.sum(axis=-1))
         narrowest = np.where(zone_shares > _NEGLIGIBLE, deviations, np.inf).min(axis=1)
         spread = np.sqrt(sums.moments(laws).variance)
@@ -333,7 +333,7 @@ class Split:
         return int(child_sum.first[0]), child_sum.law[0]
 
     def crossing(self, parts: Sequence[tuple[int, Reals]], laws: Reals) -> "Crossing":
-        """Return the conditional averages over parts of the sum of the first node, given the node's count.
+        """Return the averages of functions of some parts of the first node's sum, given the node's count.
 
         Shapes: parts (sets, width), laws (counts,).
         """

@@ -422,7 +422,7 @@ def _products_without_one(spectra: NDArray[np.complex128]) -> NDArray[np.complex
 
 
 def fold(weights: NDArray[Number], length: int) -> NDArray[Number]:
-    """Return weights modulo a length on the last axis."""
+    """Return weights on positions modulo a length: those of positions that differ by a multiple of it are added up."""
     if weights.shape[-1] <= length:
         return weights
     folded = weights[..., :length].copy()
@@ -433,7 +433,7 @@ def fold(weights: NDArray[Number], length: int) -> NDArray[Number]:
 
 
 def _unfolded_values(values: Reals, width: int) -> Reals:
-    """Return the values of the first `width` positions from values of positions modulo their number."""
+    """Return the values of the positions 0 to `width` − 1 from values of the positions modulo their number."""
     if width <= values.shape[-1]:
         return values[..., :width]
     return values[..., np.arange(width) % values.shape[-1]]

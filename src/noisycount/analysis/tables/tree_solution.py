@@ -153,7 +153,7 @@ class TreeSolution:
         return self._law_in_records(NodeLaw(int(split.lows[0, position_in_family]), law))
 
     def _law_in_records(self, node: NodeLaw) -> TableLaw | SmoothLaw:
-        """Return a distribution of packs as one of records, linear between packs."""
+        """Return a distribution of packs as a distribution of records, linear between whole packs."""
         law = node.table
         if self.records == 1:
             return law

@@ -100,10 +100,10 @@ def _longest_block(stride: int) -> int:
 
 
 def lattice_law(first: int, chances: Reals, stride: int) -> SmoothLaw:
-    """Return a distribution that is known at the multiples of a stride, linear between them.
+    """Return a distribution that is known at the multiples of a stride, and linear between them.
 
-    It is the distribution of |h·J + T|, with T triangular on ±h. The mean is preserved, except for what is reflected at
-    0.
+    With the stride h and a number J from the known probabilities, it is the distribution of |h·J + T|, T triangular on
+    ±h. Its mean is that of h·J, except for the part that is reflected at 0.
     """
     places = stride * np.arange(first - 1, first + chances.size + 1, dtype=np.float64)
     values = np.concatenate([[0.0], chances, [0.0]])
@@ -157,7 +157,7 @@ def lattice_sum(kinds: Kinds, mean: float, deviation: float) -> TableLaw | Smoot
 
 
 def _first_sums(kinds: Kinds, end: int) -> Reals:
-    """Return the probabilities of the sums below an end, which are sums of counts below it."""
+    """Return the probabilities of the sums below an end. Only counts below the end contribute to them."""
     counts = np.arange(end)
     sums: Reals = (counts == 0).astype(np.float64)
     for number, law in kinds:
@@ -169,7 +169,7 @@ def _first_sums(kinds: Kinds, end: int) -> Reals:
 
 
 def _convolve(first: Reals, second: Reals) -> Reals:
-    """Return the probabilities of the lowest sums of two counts, as many as either distribution has."""
+    """Return the probabilities of the lowest sums of two counts, as many as the distributions have values."""
     length = transform_length(2 * first.size)
     product = np.fft.rfft(first, length) * np.fft.rfft(second, length)
     sums: Reals = np.fft.irfft(product, length)[: first.size]
@@ -196,13 +196,13 @@ def _graded_law(near: Reals, first: int, densities: Reals, stride: int, deviatio
 
 
 def _cubic_values(values: Reals, positions: Reals) -> Reals:
-    """Return values between 0, 1, …, by cubics through the four nearest."""
+    """Return values at positions between 0, 1, …, by cubics through the four nearest values."""
     start = np.clip(np.floor(positions), 1, values.size - 3).astype(np.int64)
     return interpolate_cubic(values, start, positions - start)
 
 
 def _shares_at_multiples(law: CountDistribution, stride: int) -> tuple[NDArray[np.int64], Reals]:
-    """Return the multiples of a stride among which the probabilities of counts are shared, and the shares."""
+    """Return multiples of a stride, and the parts of each count's probability that four of them receive."""
     counts, weights = _quadrature_points(law, stride)
     if stride == 1:
         return counts.astype(np.int64), weights
@@ -245,7 +245,7 @@ _FEW = 4  # cells: fewer count as so many
 def pack_size(answers: Sequence[LevelAnswers], cells: int) -> int:
     """Return the number of records of a pack: 1, or a small part of the scale of the narrowest noise.
 
-    That is 1/128 for a table of at most four cells, 1/32 for one of 16 or more.
+    The part is 1/128 for a table of at most four cells, and 1/32 for a table of 16 or more.
     """
     parts = min(max(_PACKS / max(cells, _FEW), _FEWEST), _PACKS)
     return stride_within(min((group.spread for group in answers), default=0.0) / parts)

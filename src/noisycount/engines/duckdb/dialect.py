@@ -113,7 +113,7 @@ class DuckDBDialect(shared.Dialect):
         return sa.func.md5_number(text)
 
     def in_order(self, hashed: shared.Expression) -> shared.Expression:
-        """Return the number itself."""
+        """Return the hash itself: DuckDB's hashes are numbers."""
         return hashed
 
     def trimmed(self, text: shared.Expression) -> shared.Expression:
@@ -159,7 +159,7 @@ class DuckDBDialect(shared.Dialect):
         return sa.func.bool_or(_boolean(flag))
 
     def is_set(self, flag: shared.Expression) -> shared.Expression:
-        """Return the flag itself."""
+        """Return the flag itself: DuckDB's flags are conditions."""
         return flag
 
     def range_code(self, value: shared.Expression, edges: Sequence[int | float]) -> shared.Expression | None:
@@ -293,7 +293,7 @@ def _with_cache(write_text: Any, size: int) -> Callable[..., Any]:  # noqa: ANN4
 
 
 def _name_of_place(place: int, match: re.Match[str]) -> str:
-    """Return a name made unique in a statement of several conditions; the name of a column is unchanged."""
+    """Return a name of a condition's text with the number of the condition. Names of columns are unchanged."""
     return match[0] if match[1] is None else f"$p{place}_{match[1]}"
 
 
@@ -386,7 +386,7 @@ class DuckDBReading(Reading):
         return _parsed_statement(text) if len(values) <= _MOST_PARSED else text, values
 
     def keys_statement(self, question: KeyQuestion) -> Text:
-        """Return the statement of hidden keys."""
+        """Return the statement that counts the groups of a table with hidden keys."""
         values: list[Any] = []
         where = None if question.where is None else shape_of(question.where, values)
         shape = KeyQuestion(tuple(question.parts), where, question.max_groups, question.salt)

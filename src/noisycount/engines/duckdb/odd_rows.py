@@ -133,7 +133,7 @@ def _odd_rows(connection: Connection, check: Check, layout: Layout) -> Iterator[
     form = layout.form
     top = _first_rows(connection, len(layout.names))
     names = {number: top[number] for number in range(_count_header_rows(top, layout))}
-    below = next((number for number, cells in names.items() if _are_names(cells, layout)), None)
+    below = next((number for number, cells in names.items() if _has_all_names(cells, layout)), None)
     if below is not None:
         yield "groups", {below: names[below]}, {}
         yield _BESIDE, {number: cells for number, cells in names.items() if number != below}, {}
@@ -169,7 +169,9 @@ def _odd_rows(connection: Connection, check: Check, layout: Layout) -> Iterator[
 
 
 def _other_table_row(connection: Connection, check: Check, others: Collection[int]) -> _Rows:
-    """Return the row at which another table begins: from there on no cell of a column fits its kind, and above all do.
+    """Return the row at which another table begins.
+
+    In some column, all cells above this row fit the column's kind, and no cell from it on does.
 
     `others`: places of rows that are odd in another way.
     """
@@ -410,8 +412,8 @@ def _count_header_rows(rows: Sequence[Sequence[str]], layout: Layout) -> int:
     return next(imports, number_of_rows - 1) + 1
 
 
-def _are_names(cells: Sequence[str], layout: Layout) -> bool:
-    """Return True if a row names each column, and the line of names names only groups of columns."""
+def _has_all_names(cells: Sequence[str], layout: Layout) -> bool:
+    """Return True if a row has a name for each column, while the line of names may only name groups of columns."""
     has_names = all(cells) and len({*map(str.casefold, cells)}) == len(cells) and not any(map(is_value, cells))
     has_questions = any(cell.rstrip().endswith("?") for cell in cells)  # a survey export, below a line with a gap
     return has_names and layout.may_name_groups and not has_questions

@@ -108,7 +108,7 @@ def require_units(connection: Connection, relation: str, unit: str | None) -> No
 
 
 def typed_values(types: Mapping[str, str], names: Iterable[str], nan_missing: Collection[str] = ()) -> dict[str, str]:
-    """Return the SQL of columns, each converted to the type of its kind, by their names.
+    """Return the SQL of each column, by name: its values, converted to the type of its kind.
 
     Args:
         types: The type of each column.

@@ -149,9 +149,8 @@ class TextFile:
     def has_single_cells(self) -> bool:
         """Return True if quotation marks can be ordinary signs.
 
-        This is so if no cell has two, and each line has one cell for each name.
-
-        Lines of one cell may be notes. A file whose only mark stands in its last record may have been cut.
+        They can if no cell has two of them, each line has one cell for each name or one cell at all (it may be a note),
+        and the only mark is not in the last record, where the file may have been cut.
         """
         last, marked = 0, [0] * any(name.startswith('"') for name in self.layout.first)
         with suppress(SourceError):

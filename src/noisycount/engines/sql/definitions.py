@@ -206,7 +206,7 @@ def _common_type(nodes: Sequence[exp.Expr], scope: Mapping[str, Types]) -> str:
 
 
 def require_equal_types(types: Sequence[str | None]) -> str:
-    """Return the common type of comparable values; whole numbers of any width are alike. Raise Unsure if none."""
+    """Return the common type of values (all whole numbers have one type). Raise Unsure if there is none."""
     common = {_ALIKE.get(each or "", each) for each in types}
     if len(common) > 1 or not common <= _COMPARED:
         raise Unsure

@@ -15,7 +15,7 @@ from noisycount.engines.views.relations import BaseTable, Relations, UnprovenErr
 
 
 class _StoredDuckDB(DuckDB):
-    """DuckDB as it writes definitions down: LIKE is `~~`."""
+    """The SQL in which DuckDB stores definitions: LIKE is written `~~`."""
 
     class Tokenizer(DuckDB.Tokenizer):
         """The tokens of a stored definition."""

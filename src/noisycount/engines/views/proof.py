@@ -72,7 +72,7 @@ class Rows:
 
 @frozen
 class _Column:
-    """A column of the result of a query."""
+    """A column of the result of a query, with its type and the units that it may name."""
 
     type: str
     sources: Sources | None  # None: it names no unit
@@ -90,7 +90,7 @@ class _Result:
 
 @frozen
 class _Item:
-    """A column of the result of a query."""
+    """An element of the list after SELECT: an expression, and the column that it repeats."""
 
     expression: exp.Expr
     place: Place | None  # the column that it shows as it is, if any
@@ -204,7 +204,7 @@ class _Scope:
 
     @property
     def private(self) -> frozenset[str]:
-        """The private tables that it reads."""
+        """The private tables that the SELECT reads."""
         return frozenset[str]().union(*(rows.private for rows in self.relations.values()))
 
     def join(self, alias: str, join: exp.Join | None, before: Sequence[str], inner: Sequence[exp.Expr]) -> None:
@@ -323,7 +323,7 @@ class _Scope:
         return name in self.aliases.union(*(rows.columns for rows in self.relations.values()))
 
     def require_plain_order(self, select: exp.Select) -> None:
-        """Raise UnprovenError if a query is ordered by a computed expression, which may repeat rows."""
+        """Raise UnprovenError if a query is ordered by a computed expression: such an expression may repeat rows."""
         for term in () if select.args.get("order") is None else select.args["order"].expressions:
             if not isinstance(term.this.unnest(), exp.Column | exp.Literal):
                 raise UnprovenError("it is ordered by what it computes: leave ORDER BY out")

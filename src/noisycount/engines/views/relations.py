@@ -49,7 +49,7 @@ class BaseTable:
 
     @property
     def is_view(self) -> bool:
-        """False."""
+        """False: the rows of a base table are stored."""
         return False
 
 
@@ -67,7 +67,7 @@ class ViewDefinition:
 
     @property
     def is_view(self) -> bool:
-        """True."""
+        """True: the rows of a view are computed."""
         return True
 
 

@@ -153,7 +153,7 @@ def grid_between(
 
 
 def _graded_blocks(ends: tuple[float, float], support: tuple[float, float], places: set[float], level: int) -> Grid:
-    """Return blocks of one level, halved until all except the shortest are shorter than their distance to every place.
+    """Return blocks, halved until each is shorter than its distance to every given place, or as short as allowed.
 
     At each level, the block that contains a place and its two neighbours are too close and are halved.
     """

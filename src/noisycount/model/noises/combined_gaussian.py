@@ -173,7 +173,7 @@ def _masses_rounded_up(noise: DiscreteGaussian, step: Fraction, half: int) -> Re
 
 
 def _convolved_terms(one: Reals, other: Reals, half: int) -> Reals:
-    """Return the distribution of a sum of two terms on −half..half, with the mass beyond at the ends."""
+    """Return the distribution of a sum of two terms on −half..half. The mass beyond is added to both ends."""
     size = 1 << (4 * half + 1).bit_length()
     whole = np.fft.irfft(np.fft.rfft(one, size) * np.fft.rfft(other, size), size)[: 4 * half + 1]
     inner: Reals = np.maximum(whole[half : 3 * half + 1], 0.0)

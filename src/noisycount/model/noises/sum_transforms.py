@@ -243,7 +243,7 @@ class Comb:
         return np.exp(turns - 2 * np.pi**2 * self.variance * self._term_indices**2)
 
     def _neighbours(self, point: Reals) -> tuple[Reals, Reals]:
-        """Return the terms e^(θ·k − k²/(2v)) around the largest term, relative to it, and the k of the largest term."""
+        """Return the terms e^(θ·k − k²/(2v)) for k near that of the largest term, divided by this term, and its k."""
         means = self.variance * point
         nearest = np.round(means)
         excess = self._term_indices * (self._term_indices - 2 * (means - nearest)[:, None])

@@ -218,7 +218,7 @@ class Inversion:
 
 
 def _place_digits(edges: Integers, digits: Integers) -> tuple[Integers, Flags]:
-    """Return the number of edges that are at most the digits, and True where no edge is equal to them."""
+    """Return the number of edges that are at most the digits, and a mask of the digits that equal no edge."""
     draws = np.searchsorted(edges, digits, side="right").astype(np.int64)
     told = (draws == 0) | (edges[draws - 1] != digits)
     return draws, told

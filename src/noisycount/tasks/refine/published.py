@@ -84,7 +84,7 @@ class RefineQuery:
 
     @property
     def has_columns(self) -> bool:
-        """True if a file of answers is given, or one of its columns of sizes and rates."""
+        """True if a file of answers is given, or a column of sizes or rates in it."""
         return any(part is not None for part in (self.answers_file, self.size_column, self.rate_column))
 
     @property
