@@ -96,8 +96,8 @@ def _bound_at_best_order(
 ) -> Decimal:
     """Return a bound at its best order α.
 
-    At fixed ρ and ε the logarithm of δ is convex in the order α, with the derivative (2α − 1)ρ − ε + log(1 − 1/α), so
-    that a bound on any of the three has one optimum, at which this is 0.
+    At fixed ρ and ε, the logarithm of δ is convex in the order α, with the derivative (2α − 1)ρ − ε + log(1 − 1/α). So
+    a bound of ρ, ε or δ is best at one order, where this derivative is 0.
     """
     low, high = _LOWEST, _HIGHEST
     with localcontext(prec=_SEARCHED):

@@ -169,7 +169,7 @@ def _single_quantile(law: CountDistribution, level: float) -> float:
 
 
 def _far_quantile(law: CountDistribution, log_level: float) -> float:
-    """Return the quantile at a level below `_RARE`, which the sums of the distribution leave out, by bisection."""
+    """Return the quantile at a level below `_RARE`, by bisection. Sums of probabilities leave such levels out."""
     return first_true(
         lambda count: law.log_probability(-math.inf, count) >= log_level - TIE, law.support[0], law.quantile(_RARE)
     )

@@ -217,12 +217,13 @@ class TablePosterior(Columns, Charted):
 
     @cached_property
     def surprise(self) -> float:
-        """Bound of the probability of answers as far out as the one that is farthest out.
+        """Bound of the probability that some answer is as far out as the most improbable one.
 
         It is the probability for that answer alone, times the number of answers. Below 1e-3 the answers contradict what
-        was assumed. An answer is compared with its stated share of the count above it, wherever in its interval that
-        count is. The sum of all answers of a level is compared with a stated distribution of the total. Every answer is
-        compared with the possible counts, which alone can contradict a prior that was learned from the answers.
+        was assumed. An answer is compared with its stated share of the count above it, for every value of this count in
+        its interval. The sum of all answers of a level is compared with a stated distribution of the total. Every
+        answer is compared with the possible counts, which alone can contradict a prior that was learned from the
+        answers.
         """
         return model_checks.farthest_out(self.prior, self.solution, self.tree, is_exact=True)[0]
 
