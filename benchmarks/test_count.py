@@ -102,7 +102,7 @@ def the_same(records: Path, unit: str | None, clock: Clock = seconds) -> Run:
         schema = source.schema
         kind = None if unit is None else schema.entire.kinds[unit]
         shown = "SELECT sql FROM duckdb_views() WHERE view_name = 'records'"
-        ((view,),) = source.connection.execute(shown).fetchall()
+        ((view,),) = source.cursors.connection.execute(shown).fetchall()
 
     def query(where: str) -> Query:
         return text_of(count_statement([parse(where, schema)], records_of(unit, kind)), DUCKDB)

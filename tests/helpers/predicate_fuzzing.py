@@ -125,5 +125,5 @@ def _unknowns(source: DuckDBSource, predicates: Sequence[Predicate]) -> tuple[in
     conditions = map(records.condition, predicates)
     counts = [func.count(case((func.coalesce(each).is_(None), 1))) for each in conditions]
     statement = text_of(select(*counts).select_from(table("records")), DUCKDB)
-    row: tuple[int, ...] = source.connection.execute(*statement).fetchall()[0]
+    row: tuple[int, ...] = source.cursors.connection.execute(*statement).fetchall()[0]
     return row

@@ -78,7 +78,7 @@ def state(source: DuckDBSource, folder: Path) -> object:
         "SELECT database_name FROM duckdb_databases() ORDER BY ALL",
         "FROM records",
     ]
-    return files, [source.connection.execute(query).fetchall() for query in queries]
+    return files, [source.cursors.connection.execute(query).fetchall() for query in queries]
 
 
 def admitted(texts: list[str], source: DuckDBSource) -> list[Predicate]:

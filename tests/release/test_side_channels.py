@@ -228,7 +228,7 @@ def test_every_row_group_is_read_whatever_can_match(unit: str | None, tmp_path: 
         for age in (7, 20479, -1):
             question = parse(f"age = {age}", source.schema)
             statement = count_statement([question], records_of(unit, None if unit is None else Kind.INTEGER))
-            assert groups_read(source.connection, *text_of(statement, DUCKDB)) == (10, 10)
+            assert groups_read(source.cursors.connection, *text_of(statement, DUCKDB)) == (10, 10)
 
 
 def groups_read(

@@ -80,7 +80,10 @@ class DatasetRecord:
                 "earlier_tables": tuple(stored.get("earlier_tables", ())),
                 "relations": tuple(stored.get("relations", ())),
                 "legacy_form": _file_format_of_parts(stored["legacy_form"]) if "legacy_form" in stored else form,
-                **{kind: _read_parts(cls, stored.get(kind, {})) for kind in _PARTS},
+                **{
+                    kind: {name: cls.read(json.dumps(part)) for name, part in stored.get(kind, {}).items()}
+                    for kind in _PARTS
+                },
             }
             return cls(**{**stored, **parsed})
         except (ValueError, TypeError, KeyError, AttributeError):
@@ -225,11 +228,6 @@ class DatasetRecord:
         missing = {name: frozenset(_missing_values(form)) for name, form in self.columns.items() if form.missing}
         whole = Schema(kinds, self.others, commas=commas, normalisers=normalisers, missing=missing)
         return whole.for_questions(self.unit, columns)
-
-
-def _read_parts(record: type[DatasetRecord], stored: Mapping[str, object]) -> dict[str, DatasetRecord]:
-    """Return the descriptions of tables, by name."""
-    return {name: record.read(json.dumps(part)) for name, part in stored.items()}
 
 
 def _missing_values(form: ColumnFormat) -> Iterator[Any]:

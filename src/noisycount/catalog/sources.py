@@ -162,10 +162,7 @@ class LazySource(CountedSource):
         return counts
 
     def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        return self._count_keys(self._source_to_count(), question)
-
-    def _count_keys(self, source: CheckedSource, question: KeyQuestion) -> Iterator[KeyCounts]:
-        yield from source.count_keys(question)
+        yield from self._source_to_count().count_keys(question)
         self.require_unchanged()
 
     def check(self, unit: str | None = None) -> Check:

@@ -65,11 +65,16 @@ def open_served_table(  # noqa: PLR0913 - one argument a property of the records
         return files().of_lake(place, unit=unit, columns=columns, seconds=seconds, kinds=kinds, session=session)
     from noisycount.engines.conformance.suite import suite_hash  # noqa: PLC0415 - on first use
 
-    claim = claim or UnitClaim(unit)
-    options: dict[str, Any] = {"unit": unit, "columns": columns, "uses_indexes": uses_indexes, "claim": claim}
-    if session is not None:
-        options["session"] = session
-    source = _server_engine(place).open(place, seconds=seconds, kinds=kinds, **options)
+    source = _server_engine(place).open(
+        place,
+        unit=unit,
+        columns=columns,
+        seconds=seconds,
+        uses_indexes=uses_indexes,
+        claim=claim,
+        kinds=kinds,
+        session=session,
+    )
     try:
         require_certified(place.shown, source.identity, suite_hash(), certificates)
     except SourceError:

@@ -137,9 +137,11 @@ def repeat_of(row: Row) -> Repeat:
 def debit_of(row: Row, answer: str | None = None) -> Entry:
     """Return the entry in the row of a debit, with the answer in a text. Raise ValueError if the row is damaged."""
     try:
+        prices = optional_value(row["epsilon"]), optional_value(row.get("rho"))
+        delta = optional_value(row.get("delta")) or Fraction(0)
         entry = Entry(
             key=row["key"],
-            request=_request_of(row),
+            request=Request(row["dataset"], row["question"], *prices, delta),
             spent=Loss.read(row["spent"], row["spent_rho"], row.get("spent_delta")),
             made=datetime.fromisoformat(row["made"]),
             answer=None if answer is None else answer_of(answer),
@@ -152,13 +154,6 @@ def debit_of(row: Row, answer: str | None = None) -> Entry:
     if entry.request.digest != row["digest"]:
         raise ValueError("the digest is not the request's")
     return entry
-
-
-def _request_of(row: Row) -> Request:
-    """Return the request in the row of a debit."""
-    epsilon, rho = optional_value(row["epsilon"]), optional_value(row.get("rho"))
-    delta = optional_value(row.get("delta")) or Fraction(0)
-    return Request(row["dataset"], row["question"], epsilon, rho, delta)
 
 
 def rest_of(reserved: Request, stopped: Request) -> Fraction:

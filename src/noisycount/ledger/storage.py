@@ -6,7 +6,7 @@ The functions here make the tables, read and write rows, begin transactions, and
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from operator import itemgetter
@@ -187,7 +187,8 @@ def all_rows(connection: sa.Connection, first: int = 1) -> Iterator[Iterator[Row
     if first > 1:
         query = query.where(LEDGER.c.number >= first)
     with connection.execute(query.execution_options(yield_per=_AT_ONCE)) as rows:
-        yield _rows_as_dicts(list(rows.keys()), rows)
+        names = list(rows.keys())
+        yield (dict(zip(names, row, strict=True)) for row in rows)  # in half the time of the mappings of SQLAlchemy
     for scan in _SCANS if is_on_server else ():
         connection.exec_driver_sql(f"SET LOCAL {scan} = DEFAULT")
 
@@ -260,7 +261,7 @@ def _insert_rows(
 def _rows(connection: sa.Connection, which: str, number: int) -> Iterator[Row]:
     names = [column.name for column in columns_of(connection)]
     query = f"SELECT ledger.{', ledger.'.join(names)} FROM ledger WHERE ledger.number {which}"  # noqa: S608 - our names
-    return _rows_as_dicts(names, execute(connection, query, [number]))
+    return (dict(zip(names, row, strict=True)) for row in execute(connection, query, [number]))
 
 
 def execute(
@@ -276,11 +277,6 @@ def execute(
     driver: Any = connection.connection.driver_connection
     rows: sqlite3.Cursor = driver.execute(statement.replace("{mark}", "?"), values)
     return rows
-
-
-def _rows_as_dicts(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[Row]:
-    """Yield rows as dictionaries, in half the time of the mappings of SQLAlchemy."""
-    return (dict(zip(names, row, strict=True)) for row in rows)
 
 
 def configure_sqlite(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:

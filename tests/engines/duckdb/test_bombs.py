@@ -106,7 +106,7 @@ def test_a_cell_as_long_as_excel_keeps_is_read(tmp_path: Path) -> None:
     rows = [["note"], *[["x" * 1000]] * 2000, ["&" * 32_767], ["é" * 32_767]]
     path = write_workbook(tmp_path / "x.xlsx", {"a": rows})
     with DuckDBSource.open(path) as source:
-        note = source.connection.execute("SELECT max(length(note)) FROM records").fetchall()
+        note = source.cursors.connection.execute("SELECT max(length(note)) FROM records").fetchall()
     assert note == [(32_767,)]
     with pytest.raises(SourceError, match=re.escape(CELLS)):
         DuckDBSource.open(write_workbook(tmp_path / "y.xlsx", {"a": [["note"], ["x" * 300_000]]}))

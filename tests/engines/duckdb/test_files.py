@@ -124,7 +124,7 @@ def test_a_key_lets_no_file_be_skipped(hive: Path) -> None:
     """The time of a count would tell which folders have what was asked for."""
     with DuckDBSource.open(hive) as source:
         asked = "EXPLAIN ANALYZE SELECT count(*) FROM records WHERE year = 2021"
-        plan = source.connection.execute(asked).fetchall()[0][1]
+        plan = source.cursors.connection.execute(asked).fetchall()[0][1]
         assert "120 rows" in " ".join(plan.split())
 
 
@@ -205,7 +205,7 @@ def test_a_place_is_locked_as_a_file_is(folder: Path) -> None:
     """Nothing but its files can be read."""
     other = write(folder.parent / "other.parquet", "SELECT 1 AS age")
     with DuckDBSource.open(folder) as source, pytest.raises(duckdb.Error):
-        source.connection.execute(f"SELECT * FROM read_parquet('{other}')")  # noqa: S608 - our path
+        source.cursors.connection.execute(f"SELECT * FROM read_parquet('{other}')")  # noqa: S608 - our path
 
 
 VIEWS = ["read_csv('{csv}')", "'{csv}'", "read_text('{csv}')", "glob('{csv}')"]
@@ -262,8 +262,8 @@ def texts(tmp_path: Path) -> Path:
 def copy_of(texts: Path, unit: str | None = None) -> Path:
     """The copy that a source makes when it opens a file."""
     copy = texts.with_name("a [copy]*'.parquet")
-    with DuckDBSource.open(texts, unit=unit, kinds=FORMS, copy=copy) as source:
-        assert source.copied
+    with DuckDBSource.open(texts, unit=unit, kinds=FORMS, copy=copy):
+        assert copy.is_file()
     return copy
 
 
@@ -304,7 +304,7 @@ def test_what_is_not_copied_is_counted_all_the_same(texts: Path) -> None:
     taken.mkdir()
     for copy in (texts.with_name("nowhere") / "copy", taken):
         with DuckDBSource.open(texts, kinds=FORMS, copy=copy) as source:
-            assert not source.copied
+            assert not copy.is_file()
             assert counted(source)[0] == 4
     assert {*texts.parent.iterdir()} == {texts, taken}
     assert [*taken.iterdir()] == []
@@ -317,8 +317,8 @@ def test_a_copy_that_fills_the_disk_is_removed(texts: Path, monkeypatch: pytest.
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with DuckDBSource.open(texts, kinds=FORMS, copy=texts.with_name("copy")) as source:
-        assert not source.copied
+    with DuckDBSource.open(texts, kinds=FORMS, copy=texts.with_name("copy")):
+        pass
     assert [*texts.parent.iterdir()] == [texts]
 
 
@@ -335,9 +335,8 @@ def test_a_file_that_needs_no_copy_gets_none(tmp_path: Path) -> None:
     """A Parquet file is read where it lies."""
     path, copy = tmp_path / "x.parquet", tmp_path / "copy"
     duckdb.sql("SELECT 1 AS x").write_parquet(str(path))
-    with DuckDBSource.open(path, copy=copy) as source:
-        assert not source.copied
-    assert not copy.exists()
+    with DuckDBSource.open(path, copy=copy):
+        assert not copy.exists()
 
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "text"])
@@ -371,7 +370,7 @@ def test_a_copy_is_locked_as_its_original_is(texts: Path) -> None:
     copy = copy_of(texts)
     with DuckDBSource.of_copy(copy, FORMS) as source:
         with pytest.raises(duckdb.Error):
-            source.connection.execute(f"SELECT * FROM read_csv('{texts}')")  # noqa: S608 - our path
+            source.cursors.connection.execute(f"SELECT * FROM read_csv('{texts}')")  # noqa: S608 - our path
         copy.write_bytes(copy.read_bytes() + b"x")
         with pytest.raises(SourceError, match=r"changed while it was open|cannot be counted"):
             counted(source)

@@ -344,7 +344,7 @@ def test_the_connection_reaches_nothing_but_the_frame(tmp_path: Path, attack: st
     """No file, and no variable of Python that is called like a table."""
     secret = pl.DataFrame({"x": [1]})
     with FrameSource.open(pl.DataFrame({"age": [1]}), unit=None) as source:
-        cursor = source.connection.cursor()
+        cursor = source.cursors.connection.cursor()
         with pytest.raises(duckdb.Error):
             cursor.execute(attack.format(path=tmp_path / "file"))
     assert secret.height == 1

@@ -559,7 +559,7 @@ def expected_rows(rows: Sequence[Sequence[str]], rules: Mapping[str, object]) ->
 def records_of(path: Path, form: FileFormat) -> Counter[tuple[str | None, ...]]:
     """Return the records that a source holds, with how often each stands there."""
     with DuckDBSource.open_unprepared(path, kinds={}, form=form) as source:
-        rows = source.connection.execute(f"SELECT * FROM {source.relation.sql}").fetchall()  # noqa: S608 - our own
+        rows = source.cursors.connection.execute(f"SELECT * FROM {source.relation.sql}").fetchall()  # noqa: S608 - our own
     return Counter(tuple(map(str, row)) for row in rows)
 
 

@@ -330,7 +330,7 @@ def test_locked_connection_reads_and_writes_nothing_else(any_file: Path) -> None
     with DuckDBSource.open(any_file) as source:
         for attack in ATTACKS:
             with pytest.raises(duckdb.Error):
-                source.connection.execute(attack.format(folder=folder, secret=folder / "secret.csv"))
+                source.cursors.connection.execute(attack.format(folder=folder, secret=folder / "secret.csv"))
             assert sorted(folder.iterdir()) == before, attack
     assert secret_of_python.columns == ["x"]
 
@@ -348,7 +348,9 @@ def test_each_lock_is_set(any_file: Path) -> None:
     }
     with DuckDBSource.open(any_file) as source:
         for setting, value in locks.items():
-            assert source.connection.execute(f"SELECT current_setting('{setting}')").fetchall() == [(value,)], setting
+            assert source.cursors.connection.execute(f"SELECT current_setting('{setting}')").fetchall() == [(value,)], (
+                setting
+            )
 
 
 def test_plan_does_not_depend_on_the_values(tmp_path: Path) -> None:
@@ -359,7 +361,7 @@ def test_plan_does_not_depend_on_the_values(tmp_path: Path) -> None:
         path = tmp_path / name
         write_parquet(path, records, {"age": Kind.INTEGER, "person": Kind.INTEGER})
         with DuckDBSource.open(path) as source:
-            plan = source.connection.execute(
+            plan = source.cursors.connection.execute(
                 "EXPLAIN SELECT count(CASE WHEN age > 300 THEN 1 END) FROM records"
             ).fetchall()
             plans.append(plan[0][1].replace(name, ""))

@@ -175,8 +175,8 @@ def test_cells_are_typed_as_the_sheet_says(tmp_path: Path) -> None:
 def test_a_copy_counts_as_its_workbook_does(tmp_path: Path) -> None:
     """Its cells are read once."""
     path, copy = write_workbook(tmp_path / "x.xlsx", {"a": ROWS}), tmp_path / "copy"
-    with DuckDBSource.open(path, copy=copy) as source:
-        assert source.copied
+    with DuckDBSource.open(path, copy=copy):
+        assert copy.is_file()
     with DuckDBSource.of_copy(copy, DuckDBSource.check_file(path).forms) as source:
         assert dict(source.schema) == kinds(path)
 

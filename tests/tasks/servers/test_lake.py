@@ -188,8 +188,8 @@ def test_nothing_else_is_read(store: Server, tmp_path: Path) -> None:
     with DuckDBSource.of_lake(LakePlace.read(address(store, "visits/*.parquet"))) as source:
         for place in (address(store, "secret.parquet"), str(lake / "secret.parquet"), "lake://9.parquet"):
             with pytest.raises(duckdb.Error):
-                source.connection.sql(f"FROM read_parquet('{place}')").fetchall()
+                source.cursors.connection.sql(f"FROM read_parquet('{place}')").fetchall()
         for name in ("lake://0.parquet", "lake://new.parquet"):
             with pytest.raises(duckdb.Error):
-                source.connection.execute(f"COPY (SELECT 1) TO '{name}'")
+                source.cursors.connection.execute(f"COPY (SELECT 1) TO '{name}'")
         assert source.count([parse("note is null", source.schema)]) == [0]

@@ -143,11 +143,17 @@ class Cursors:
     _lock: Lock = field(default_factory=Lock)
     _running: list[duckdb.DuckDBPyConnection] = field(default_factory=list)
     _is_closed: bool = False
+    views: int = 0  # number of views of tables that share the connection
 
     @property
     def is_busy(self) -> bool:
         """True while a query runs."""
         return bool(self._running)
+
+    def new_view(self) -> str:
+        """Return an unused name for a view of one of several tables."""
+        self.views += 1
+        return f"table_{self.views}"
 
     def require_open(self) -> None:
         """Raise SourceError if the cursors are closed."""
@@ -180,19 +186,6 @@ class Cursors:
     def _close_if_idle(self) -> None:
         if self._is_closed and not self.is_busy:
             self.connection.close()
-
-
-@dataclass(slots=True)
-class SharedConnection:
-    """A connection that the tables of a data set share. `lock` later denies it access to other files."""
-
-    cursors: Cursors = field(default_factory=lambda: Cursors(private_connection()))
-    views: int = 0  # number of views of tables so far
-
-    def new_view(self) -> str:
-        """Return an unused name for a view of a table."""
-        self.views += 1
-        return f"table_{self.views}"
 
 
 _INTERRUPT_INTERVAL = 0.05  # s; interrupting is repeated, as it may fall between two statements

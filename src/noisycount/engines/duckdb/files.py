@@ -7,6 +7,7 @@
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
 from datetime import date
 from functools import partial
@@ -36,7 +37,7 @@ from noisycount.engines.duckdb.relation import Description, Relation
 from noisycount.engines.duckdb.table import READ_TYPES, column_types
 from noisycount.engines.duckdb.texts import Lines, fits_unquoted, load_texts
 from noisycount.engines.duckdb.typed_texts import TextTable, with_lines
-from noisycount.engines.duckdb.workbooks import JsonLines, Workbook
+from noisycount.engines.duckdb.workbooks import lines_of_objects, load_objects, load_sheet
 from noisycount.engines.formats import ColumnFormat, FileFormat, by_ending
 from noisycount.engines.places import Keys, files_below, files_of, hive_keys, is_several
 from noisycount.engines.views.relations import UnprovenError
@@ -50,37 +51,39 @@ if TYPE_CHECKING:
 _OPTIONS = "FORMAT parquet, COMPRESSION snappy, USE_TMP_FILE false"
 
 
-def is_written(connection: Connection, copy: Path, relation: str, unit: str | None = None) -> bool:
-    """Write a table to a file, and return True if that succeeded. Only the current user can read the file.
+def write_copy(  # noqa: PLR0913 - one argument a property of the records
+    connection: Connection, copy: Path | None, relation: Relation, view: str, unit: str | None, *, copies_types: bool
+) -> None:
+    """Write the values of a file of texts, or with `copies_types` of another file, to a copy if there must be one.
 
-    The file appears only when it is complete. If space or a permission is missing, no part of it remains.
+    Only the current user can read the copy. It appears only when it is complete: if space or a permission is missing,
+    no part of it remains.
 
     Raises:
-        SourceError: The file has another number of persons: Parquet changes large integers and drops collations.
+        SourceError: The copy of values of another file has another number of persons: Parquet changes large integers
+            and drops collations.
     """
-    try:
+    if copy is None or relation.is_refused or not (relation.check or copies_types):
+        return
+    values = "typed" if relation.check else view
+    with suppress(OSError, duckdb.Error):
         descriptor, name = mkstemp(dir=copy.parent, prefix=f".{copy.name.removeprefix('.')}.", suffix=".part")
-    except OSError:
-        return False
-    part = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            connection.execute(f"COPY {relation} TO {quoted_text(name)} ({_OPTIONS})")
-            os.fsync(file.fileno())
-        if unit is not None:
-            persons = f"SELECT count(DISTINCT {quoted_name(unit)}) FROM"
-            copied = f"{persons} read_parquet({quoted_text(name)}, hive_partitioning=false)"
-            if connection.execute(copied).fetchall() != connection.execute(f"{persons} {relation}").fetchall():
-                raise SourceError(
-                    f"column {unit!r} names persons by values that a copy cannot hold: store them as texts that differ "
-                    "in more than case, or as integers of 64 bits"
-                )
-        part.replace(copy)
-    except (OSError, duckdb.Error):
-        return False
-    finally:
-        part.unlink(missing_ok=True)
-    return True
+        part = Path(name)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                connection.execute(f"COPY {values} TO {quoted_text(name)} ({_OPTIONS})")
+                os.fsync(file.fileno())
+            if relation.check is None and unit is not None:
+                persons = f"SELECT count(DISTINCT {quoted_name(unit)}) FROM"
+                copied = f"{persons} read_parquet({quoted_text(name)}, hive_partitioning=false)"
+                if connection.execute(copied).fetchall() != connection.execute(f"{persons} {values}").fetchall():
+                    raise SourceError(
+                        f"column {unit!r} names persons by values that a copy cannot hold: store them as texts that "
+                        "differ in more than case, or as integers of 64 bits"
+                    )
+            part.replace(copy)
+        finally:
+            part.unlink(missing_ok=True)
 
 
 def require_copy(connection: Connection, copy: Path, forms: Mapping[str, ColumnFormat], unit: str | None) -> str:
@@ -109,31 +112,25 @@ def _open_texts(connection: Connection, place: Path, description: Description) -
 
 
 def _open_json(connection: Connection, place: Path, description: Description) -> Relation:
-    file = JsonLines.load(place, connection)
-    table = TextTable(connection, file.names, file.types, file.losses)
-    return _typed_relation(table, description, FileFormat(), partial(file.lines, connection))
+    table = load_objects(place, connection)
+    return _typed_relation(table, description, FileFormat(), partial(lines_of_objects, place, connection))
 
 
 def _open_workbook(connection: Connection, place: Path, description: Description) -> Relation:
-    sheet = Workbook.load(place, connection, description.table, description.form, repairs=description.is_for_check)
-    table = TextTable(connection, sheet.layout.names, sheet.types, sheet.losses)
-    lines = lambda rows: {row: sheet.places[row] for row in rows}  # noqa: E731 - one use
-    return _typed_relation(table, description, sheet.layout.form, lines, sheet.layout)
+    is_for_check = description.is_for_check
+    table, layout, places = load_sheet(place, connection, description.table, description.form, repairs=is_for_check)
+    return _typed_relation(table, description, layout.form, lambda rows: {row: places[row] for row in rows}, layout)
 
 
 def _open_sqlite(connection: Connection, place: Path, description: Description) -> Relation:
     table = foreign.sqlite_table(connection, place, description.table, description.claim)
-    return _open_foreign_table(connection, table, description)
+    return _typed_relation(table, description, FileFormat(), lambda _: {})
 
 
 def _open_statistics_file(connection: Connection, place: Path, description: Description) -> Relation:
-    table = foreign.statistics_table(connection, place, description.form.encoding, description.coded)
-    return _open_foreign_table(connection, table, description)
-
-
-def _open_foreign_table(connection: Connection, file: foreign.ForeignTable, description: Description) -> Relation:
-    table = TextTable(connection, file.names, file.types, file.losses)
-    return _typed_relation(table, description, FileFormat(encoding=description.form.encoding), lambda _: {})
+    encoding = description.form.encoding
+    table = foreign.statistics_table(connection, place, encoding, description.coded)
+    return _typed_relation(table, description, FileFormat(encoding=encoding), lambda _: {})
 
 
 _RENEWAL = "if only the ledger names it, `noisycount check NAME --renew` replaces the columns there"
@@ -191,13 +188,6 @@ def _open_parquet(connection: Connection, place: Path, description: Description)
     Raises:
         SourceError: The files do not fit together.
     """
-    if not is_several(place):
-        allow_parquet_files(connection, place)
-        patterns = [path_pattern(place)]
-        single = _files_sql(patterns)
-        metadata = ParquetMetadata.read(connection, patterns) if description.is_for_check else ParquetMetadata()
-        is_of_pandas = are_of_pandas(connection, patterns)
-        return Relation(single, part=lambda *_: single, is_of_pandas=is_of_pandas, metadata=metadata)
     _require_only_parquet(place)
     files = files_of(place)
     keys = hive_keys(place, files)
@@ -329,62 +319,59 @@ class Format:
 
     name: str
     check: str  # advice if a file cannot be read
-    relief: str  # advice if there is too little memory
     relation: Callable[[Connection, Any, Description], Relation]  # makes a file a relation of a connection
-    holds_texts: bool = False  # True if the cells are texts, which are read once
+    held: str = ""  # a file that is held in memory as a whole, in words; empty: it is read at each count
     describes: frozenset[str] = frozenset()  # parts of the layout that an owner can state
     has_tables: bool = False  # True if a file can have several tables
+
+    @property
+    def relief(self) -> str:
+        """Advice if there is too little memory."""
+        if not self.held:
+            return "make some free"
+        return f"{self.held} is held in memory as a whole, so make some free, or make it a Parquet file"
 
 
 _LAYOUT = frozenset(part.name for part in fields(FileFormat)) - {"encoding", "delimiter", "quote", "ragged"}
 TEXTS = Format(
     "CSV",
     "it is UTF-8, that its first line names the columns, and that every line has as many cells",
-    "a CSV file is held in memory as a whole, so make some free, or make it a Parquet file",
     _open_texts,
-    holds_texts=True,
+    held="a CSV file",
     describes=_LAYOUT | {"encoding", "delimiter", "quote", "ragged"},
 )
 _OBJECTS = Format(
     "JSON",
     "it is UTF-8, and that every line is an object",
-    "such a file is held in memory as a whole, so make some free, or make it a Parquet file",
     _open_json,
-    holds_texts=True,
+    held="such a file",
 )
 _WORKBOOK = Format(
     "Excel",
     "the file is whole",
-    "a workbook is held in memory as a whole, so make some free, or make it a Parquet file",
     _open_workbook,
-    holds_texts=True,
+    held="a workbook",
     describes=_LAYOUT,
     has_tables=True,
 )
-PARQUET = Format("Parquet", "the file is whole", "make some free", _open_parquet)
-LAKE = Format("Parquet", "its files are whole, and that the store answers", "make some free", _open_lake)
-COPY = Format("Parquet", "the file is whole, or remove it", "make some free", _open_copy)
+PARQUET = Format("Parquet", "the file is whole", _open_parquet)
+LAKE = Format("Parquet", "its files are whole, and that the store answers", _open_lake)
+COPY = Format("Parquet", "the file is whole, or remove it", _open_copy)
 _DATABASE = Format(
-    "DuckDB",
-    "the file is whole and that no other program is writing it",
-    "make some free",
-    _open_database,
-    has_tables=True,
+    "DuckDB", "the file is whole and that no other program is writing it", _open_database, has_tables=True
 )
 SQLITE = Format(
     "SQLite",
     "the file is whole, and that its texts are UTF-8",
-    "a table of SQLite is held in memory as a whole, so make some free, or make it a Parquet file",
     _open_sqlite,
-    holds_texts=True,
+    held="a table of SQLite",
     has_tables=True,
 )
 STATISTICS = Format(
     "Stata, SPSS or SAS",
     "the file is whole",
-    "such a file is held in memory as a whole, so make some free, or make it a Parquet file",
     _open_statistics_file,
-    holds_texts=True,
+    held="such a file",
     describes=frozenset({"encoding"}),
 )
 FORMATS = {

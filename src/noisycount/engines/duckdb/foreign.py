@@ -13,7 +13,7 @@ from datetime import date, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from types import NoneType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import numpy as np
@@ -22,10 +22,10 @@ from noisycount.display.texts import toml_value
 from noisycount.engines.duckdb import definitions
 from noisycount.engines.duckdb.apart import EXACT, read_apart
 from noisycount.engines.duckdb.connection import Connection, Result, quoted_name, require_single_names
+from noisycount.engines.duckdb.typed_texts import TextTable
 from noisycount.engines.places import pending_logs
 from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import SeveralTablesError, SourceError, install_hint
-from noisycount.frozen import frozen
 from noisycount.query.close_names import close_names
 from noisycount.query.schema import Kind
 
@@ -33,42 +33,31 @@ _LISTED = 8  # names of tables in an error
 _AT_ONCE = 1 << 16  # rows that are in memory besides the table that is made of them
 
 
-@frozen
-class ForeignTable:
-    """The rows of another program's file, loaded into a connection as the table `loaded` of texts."""
+def load_rows(
+    connection: Connection, where: str, names: Sequence[str], batches: Iterable[Sequence[Sequence[Any]]]
+) -> TextTable:
+    """Load rows of another program's file into the table `loaded` of texts.
 
-    names: tuple[str, ...]
-    types: Mapping[str, Counter[Kind]]  # number of values of each kind in each column
-    # numbers of cells whose text loses something, by column, see `ColumnCheck.losses`
-    losses: Mapping[str, Counter[str]]
-
-    @classmethod
-    def load(
-        cls, connection: Connection, where: str, names: Sequence[str], batches: Iterable[Sequence[Sequence[Any]]]
-    ) -> Self:
-        """Load rows into the table `loaded`.
-
-        Args:
-            connection: The connection.
-            where: The file and the verb "has", as the beginning of an error about the names.
-            names: The names of the columns.
-            batches: The rows in batches, each with the cells of all columns, in types of Python.
-        """
-        require_single_names(names, where)
-        cell_types: dict[str, Counter[type]] = {name: Counter() for name in names}
-        columns = ", ".join(f"{quoted_name(name)} VARCHAR" for name in names)
-        connection.execute(f"CREATE TABLE loaded ({columns})")
-        texts = ", ".join(f"CAST(c{number} AS VARCHAR)" for number in range(len(names)))
-        for batch in batches:
-            columns_of_batch = enumerate(zip(names, batch, strict=True))
-            arrays = {
-                f"c{number}": _array_of_cells(cells, cell_types[name]) for number, (name, cells) in columns_of_batch
-            }
-            connection.register("batch", arrays)
-            connection.execute(f"INSERT INTO loaded SELECT {texts} FROM batch")
-            connection.unregister("batch")
-        types = {name: _count_labels(_KINDS, cell_types[name], Kind.TEXT) for name in names}
-        return cls(tuple(names), types, {name: _count_labels(_LOSSES, cell_types[name], None) for name in names})
+    Args:
+        connection: The connection.
+        where: The file and the verb "has", as the beginning of an error about the names.
+        names: The names of the columns.
+        batches: The rows in batches, each with the cells of all columns, in types of Python.
+    """
+    require_single_names(names, where)
+    cell_types: dict[str, Counter[type]] = {name: Counter() for name in names}
+    columns = ", ".join(f"{quoted_name(name)} VARCHAR" for name in names)
+    connection.execute(f"CREATE TABLE loaded ({columns})")
+    texts = ", ".join(f"CAST(c{number} AS VARCHAR)" for number in range(len(names)))
+    for batch in batches:
+        columns_of_batch = enumerate(zip(names, batch, strict=True))
+        arrays = {f"c{number}": _array_of_cells(cells, cell_types[name]) for number, (name, cells) in columns_of_batch}
+        connection.register("batch", arrays)
+        connection.execute(f"INSERT INTO loaded SELECT {texts} FROM batch")
+        connection.unregister("batch")
+    types = {name: _count_labels(_KINDS, cell_types[name], Kind.TEXT) for name in names}
+    losses = {name: _count_labels(_LOSSES, cell_types[name], None) for name in names}
+    return TextTable(connection, tuple(names), types, losses)
 
 
 def _array_of_cells(cells: Sequence[Any], cell_types: Counter[type]) -> np.ndarray[Any, Any]:
@@ -154,7 +143,7 @@ def choose_table(place: Path, names: Sequence[str], table: str | None, noun: str
     )
 
 
-def sqlite_table(connection: Connection, place: Path, table: str | None, claim: UnitClaim) -> ForeignTable:
+def sqlite_table(connection: Connection, place: Path, table: str | None, claim: UnitClaim) -> TextTable:
     """Load a table or view of a SQLite file. The file is opened read-only: nothing is written, and no lock is set.
 
     Raises:
@@ -165,11 +154,11 @@ def sqlite_table(connection: Connection, place: Path, table: str | None, claim: 
             f"{str(place)!r} has changes that are not in it yet, in {log.name!r}: close the program that writes it"
         )
 
-    def load(database: sqlite3.Connection) -> ForeignTable:
+    def load(database: sqlite3.Connection) -> TextTable:
         relation = _stable_table(database, place, table, claim)
         rows = database.execute(f"SELECT * FROM {quoted_name(relation)}")
         names = [column[0] for column in rows.description]
-        table_of_texts = ForeignTable.load(connection, f"{str(place)!r} has", names, _row_batches(rows))
+        table_of_texts = load_rows(connection, f"{str(place)!r} has", names, _row_batches(rows))
         for _, name, declared, *_ in database.execute(f"PRAGMA table_info({quoted_name(relation)})").fetchall():
             numbers = table_of_texts.types[name][Kind.INTEGER] + table_of_texts.types[name][Kind.REAL]
             if numbers and re.search("DATE|TIME", declared.upper()):
@@ -226,7 +215,7 @@ _XPORT_RECORD = 80  # bytes: the size of a complete file is a multiple; the file
 
 def statistics_table(
     connection: Connection, place: Path, encoding: str | None, coded: Collection[str] = ()
-) -> ForeignTable:
+) -> TextTable:
     """Load the records of a file of Stata, SPSS or SAS. Labels replace the codes that have one, except in some columns.
 
     Values that the file declares as missing are missing.
@@ -264,7 +253,7 @@ def statistics_table(
         [column[first : first + _AT_ONCE] for column in columns]
         for first in range(0, max(map(len, columns), default=0), _AT_ONCE)
     )
-    table_of_texts = ForeignTable.load(connection, f"{str(place)!r} has", [name for name, _ in cells], batches)
+    table_of_texts = load_rows(connection, f"{str(place)!r} has", [name for name, _ in cells], batches)
     for name in labels.keys() & table_of_texts.types.keys():
         types = table_of_texts.types[name]
         if types[Kind.TEXT] and types.keys() & {Kind.INTEGER, Kind.REAL}:

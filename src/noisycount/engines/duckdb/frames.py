@@ -19,7 +19,7 @@ from noisycount.engines.counting import EngineSource, Reading
 from noisycount.engines.duckdb import connection as duck
 from noisycount.engines.duckdb.check_facts import with_values
 from noisycount.engines.duckdb.dialect import DuckDBCounting
-from noisycount.engines.duckdb.snapshot import FRAME, ColumnContent, Snapshot, content_hash, read_cells, take_snapshot
+from noisycount.engines.duckdb.snapshot import FRAME, Snapshot, column_facts, content_hash, read_cells, take_snapshot
 from noisycount.engines.duckdb.table import column_types, require_units, typed_values, whole_schema
 from noisycount.engines.interface import TypedSource
 from noisycount.errors import SourceError
@@ -203,13 +203,8 @@ class FrameSource(EngineSource, TypedSource):
         with self.cursors.cursor_for_query() as cursor:
             self.snapshot.attach(cursor, [name])
             stream = cursor.sql(f"SELECT {value} FROM {FRAME}")
-            content = ColumnContent.from_cells(read_cells(stream))
-        return [kind.value if kind else self.types[name], content.format, *content.facts]
-
-    @property
-    def connection(self) -> duck.Connection:
-        """Connection whose cursors count."""
-        return self.cursors.connection
+            facts = column_facts(read_cells(stream))
+        return [kind.value if kind else self.types[name], *facts]
 
     def check(self, unit: str | None = None) -> Check:
         """Return the check of the records, for their owner."""

@@ -98,15 +98,8 @@ class Lake:
     @classmethod
     def found(cls, place: LakePlace) -> Self:
         """Find the files that exist now. Raise SourceError if the store cannot be read."""
-        try:
-            store, path = url_to_fs(place.url)
-        except ImportError:  # a package for this kind of store is missing
-            raise
-        except Exception:  # noqa: BLE001 - its text could contain a signature
-            refusal = _unreachable_text(place)
-        else:
-            return cls(place, store, _run_on_store(place, lambda: _paths_of_pattern(store, path)))
-        raise SourceError(refusal)
+        store, path = _run_on_store(place, lambda: url_to_fs(place.url))
+        return cls(place, store, _run_on_store(place, lambda: _paths_of_pattern(store, path)))
 
     def __str__(self) -> str:
         return self.place.shown
@@ -140,17 +133,15 @@ def _run_on_store(place: LakePlace, work: Callable[[], Result]) -> Result:
     """Run some work and return its result. Raise SourceError without the store's error if it fails or finds nothing."""
     try:
         result = work()
-    except Exception:  # noqa: BLE001 - stores raise errors of any class
-        refusal = _unreachable_text(place)
+    except ImportError:  # a package for this kind of store is missing
+        raise
+    except Exception:  # noqa: BLE001 - stores raise errors of any class, whose texts may contain a signature
+        refusal = (
+            f"{place.shown!r} cannot be read: check that its store answers, the address, and the "
+            "credentials in the environment"
+        )
     else:
         if result:
             return result
         refusal = f"{place.shown!r} does not exist, or contains no Parquet file: check its address"
     raise SourceError(refusal)
-
-
-def _unreachable_text(place: LakePlace) -> str:
-    return (
-        f"{place.shown!r} cannot be read: check that its store answers, the address, and the "
-        "credentials in the environment"
-    )

@@ -66,10 +66,15 @@ class Relation:
     is_of_pandas: bool = False  # True if pandas wrote all of its files, in which NaN is a missing value
     metadata: ParquetMetadata = ParquetMetadata()  # of Parquet files, for a check
 
+    @property
+    def column_checks(self) -> Sequence[ColumnCheck]:
+        """Checks of the columns of a file of texts; none if the file states the types of its columns."""
+        return () if self.check is None else self.check.columns
 
-def column_checks(relation: Relation) -> Sequence[ColumnCheck]:
-    """Return the checks of the columns of a file of texts; none if the file states the types of its columns."""
-    return () if relation.check is None else relation.check.columns
+    @property
+    def is_refused(self) -> bool:
+        """True if unreadable cells prevent all answers."""
+        return any(column.is_refused for column in self.column_checks)
 
 
 def with_stated_unit(connection: Connection, relation: Relation, description: Description) -> Relation:

@@ -10,7 +10,6 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
@@ -71,45 +70,24 @@ def _unpack_bits(bits: Any, length: int) -> NDArray[np.bool_]:
     return np.unpackbits(np.frombuffer(bits, "u1"), count=length, bitorder="little").view(np.bool_)
 
 
-@dataclass(slots=True)
-class ColumnContent:
-    """The digest of one column, cell by cell.
+def column_facts(batches: Iterable[Cells]) -> list[object]:
+    """Return the format of a column, the number of its cells, and digests of values, texts and missing cells.
 
-    The bytes of a missing cell are arbitrary and left out; its position is part of the digest.
+    The bytes of a missing cell are arbitrary and left out; its position is part of a digest.
     """
-
-    length: int = 0
-    format: str = ""
-    _values: Any = field(default_factory=hashlib.sha256)
-    _texts: Any = field(default_factory=hashlib.sha256)
-    _missing: Any = field(default_factory=hashlib.sha256)
-
-    @classmethod
-    def from_cells(cls, batches: Iterable[Cells]) -> "ColumnContent":
-        """Digest all cells of a column."""
-        content = cls()
-        for cells in batches:
-            content.add(cells)
-        return content
-
-    def add(self, cells: Cells) -> None:
-        """Add the next cells."""
+    hashes: list[Any] = [hashlib.sha256() for _ in range(3)]
+    values_hash, texts_hash, missing_hash = hashes
+    format_, length = "", 0
+    for cells in batches:
         values = cells.values
         if cells.missing is not None:
             values = np.where(cells.missing, np.zeros(1, values.dtype), values)
-            positions = np.flatnonzero(cells.missing) + self.length
-            self._missing.update(positions.astype("<i8"))
-        self._values.update(np.ascontiguousarray(values, values.dtype.newbyteorder("<")))
+            missing_hash.update((np.flatnonzero(cells.missing) + length).astype("<i8"))
+        values_hash.update(np.ascontiguousarray(values, values.dtype.newbyteorder("<")))
         if cells.texts is not None:
-            self._texts.update(cells.texts)
-        self.format = cells.format
-        self.length += len(values)
-
-    @property
-    def facts(self) -> list[object]:
-        """Number of cells, and the digests of values, texts and missing cells."""
-        parts = (self._values, self._texts, self._missing)
-        return [self.length, *(part.hexdigest() for part in parts)]
+            texts_hash.update(cells.texts)
+        format_, length = cells.format, length + len(values)
+    return [format_, length, *(part.hexdigest() for part in hashes)]
 
 
 def content_hash(columns: Mapping[str, list[object]], rows: int) -> str:

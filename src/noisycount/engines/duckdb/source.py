@@ -24,7 +24,6 @@ from noisycount.engines.duckdb.dialect import DuckDBCounting
 from noisycount.engines.duckdb.relation import (
     Description,
     Relation,
-    column_checks,
     stated_forms,
     with_nan_forms,
     with_stated_unit,
@@ -119,7 +118,6 @@ class DuckDBSource(EngineSource):
     # for each file, digests of the columns whose cells were all read; `require_sound` adds to them
     proofs: Sequence[set[str]]
     seconds: float | None = None
-    copied: bool = False
     view: str = "records"  # name of the view of the records in the connection
     proving: Lock = field(default_factory=Lock)  # held while `require_sound` reads columns
     column_proofs: dict[str, str] = field(default_factory=dict)  # digest of each column that was asked about, by name
@@ -151,7 +149,7 @@ class DuckDBSource(EngineSource):
         is_for_check: bool = False,
         is_known: bool = False,
         proofs: Sequence[set[str]] | None = None,
-        session: duck.SharedConnection | None = None,
+        session: duck.Cursors | None = None,
         copies_types: bool = False,
     ) -> Self:
         """Open a file, whether its cells are readable or not.
@@ -164,7 +162,7 @@ class DuckDBSource(EngineSource):
             kinds: The forms of columns of texts. The unit is a text by default; other columns are guessed.
             form: The layout of a file of texts.
             seconds: Time limit of a count; None: no limit.
-            copy: Where to write the values of a file of texts, for `of_copy`. `copied` is True if they were written.
+            copy: Where to write the values of a file of texts, for `of_copy`.
             claim: The owner's statements about the rows of a view; None: only the unit.
             is_for_check: True if the columns are only checked, the unit like the others; nothing is counted.
             is_known: True if `kinds` was stored when the file was opened before.
@@ -192,7 +190,7 @@ class DuckDBSource(EngineSource):
         *,
         unit: str | None = None,
         columns: Sequence[str] | None = None,
-        session: duck.SharedConnection | None = None,
+        session: duck.Cursors | None = None,
     ) -> Self:
         """Open a copy that `open_unprepared` wrote, with the forms that the texts of its columns had."""
         description = Description(unit, columns, None, forms)
@@ -207,7 +205,7 @@ class DuckDBSource(EngineSource):
         columns: Sequence[str] | None = None,
         seconds: float | None = None,
         kinds: Mapping[str, ColumnFormat] | None = None,
-        session: duck.SharedConnection | None = None,
+        session: duck.Cursors | None = None,
     ) -> Self:
         """Open the Parquet files of a place on an object store. Only the cells that a count needs are read."""
         try:
@@ -257,14 +255,14 @@ class DuckDBSource(EngineSource):
         seconds: float | None = None,
         copy: Path | None = None,
         proofs: Sequence[set[str]] | None = None,
-        session: duck.SharedConnection | None = None,
+        session: duck.Cursors | None = None,
         *,
         copies_types: bool = False,
     ) -> Self:
         """Open a file of a known format; its cells may be unreadable."""
         place = duck.require_readable_place(path) if isinstance(path, Path) else path
         state = state_of(place)
-        cursors = duck.Cursors(duck.private_connection()) if session is None else session.cursors
+        cursors = duck.Cursors(duck.private_connection()) if session is None else session
         connection, view = cursors.connection, "records" if session is None else session.new_view()
 
         def readable() -> tuple[Schema, Relation, Description, dict[str, str]]:
@@ -273,12 +271,12 @@ class DuckDBSource(EngineSource):
             if copies_types and copy is not None:  # before a database takes all other access
                 connection.execute(f"SET allowed_directories = [{duck.quoted_text(copy.parent.as_posix())}]")
             relation = kind.relation(connection, place, description)
-            states_types = not kind.holds_texts and kind is not files.COPY
+            states_types = relation.check is None and kind is not files.COPY
             if states_types:
                 relation = with_stated_unit(connection, relation, description)
             relation = without_dropped_rows(relation, description)
             unit = None if description.is_for_check else description.unit
-            require_readable(repr(str(path)), [column for column in column_checks(relation) if column.name == unit])
+            require_readable(repr(str(path)), [column for column in relation.column_checks if column.name == unit])
             types = column_types(connection, relation.sql)
             schema = whole_schema(types).for_questions(unit, description.columns)
             whole_description, nan_missing = description, list[str]()
@@ -297,26 +295,14 @@ class DuckDBSource(EngineSource):
             schema, relation, description, values = _without_engine_errors(readable, path, kind)
             proofs = [set() for _ in files_of(place)] if proofs is None and isinstance(place, Path) else proofs
             require_state(place, state, "was read")
-            is_of_texts = relation.check is not None
-            copied = (
-                copy is not None
-                and (is_of_texts or copies_types)
-                and not any(column.is_refused for column in column_checks(relation))
-                and (
-                    files.is_written(connection, copy, "typed")
-                    if is_of_texts
-                    else files.is_written(connection, copy, view, schema.unit)
-                )
-            )
+            files.write_copy(connection, copy, relation, view, schema.unit, copies_types=copies_types)
             if session is None:
                 duck.lock(connection)
         except BaseException:
             if session is None:  # a shared connection has other tables
                 cursors.close()
             raise
-        return cls(
-            cursors, place, schema, description, state, relation, kind, values, proofs or (), seconds, copied, view
-        )
+        return cls(cursors, place, schema, description, state, relation, kind, values, proofs or (), seconds, view)
 
     def prepare(self, columns: Collection[str] | None = None) -> None:
         """Raise SourceError if cells are unreadable or cannot be read; see `Source.prepare`."""
@@ -392,7 +378,7 @@ class DuckDBSource(EngineSource):
     @property
     def _text_forms(self) -> dict[str, ColumnFormat]:
         """Forms of the columns of a file of texts; empty for other files."""
-        return {column.name: column.form for column in column_checks(self.relation) if column.form}
+        return {column.name: column.form for column in self.relation.column_checks if column.form}
 
     @property
     def form(self) -> FileFormat | None:
@@ -402,7 +388,7 @@ class DuckDBSource(EngineSource):
     def used_column_checks(self) -> list[ColumnCheck]:
         """Return the checks of the unit and of the columns that queries may use; none unless the file holds texts."""
         return [
-            column for column in column_checks(self.relation) if column.name in self.schema or column.name == self.unit
+            column for column in self.relation.column_checks if column.name in self.schema or column.name == self.unit
         ]
 
     def check(self, unit: str | None = None) -> Check:
@@ -455,11 +441,6 @@ class DuckDBSource(EngineSource):
     def unit(self) -> str | None:
         """Column that names the person; None: each record is a privacy unit."""
         return self.description.unit
-
-    @property
-    def connection(self) -> duck.Connection:
-        """Connection that holds the view `records`."""
-        return self.cursors.connection
 
     def require_unchanged(self) -> None:
         """Raise SourceError if the file has changed; see `Source.require_unchanged`."""

@@ -23,7 +23,7 @@ _REFUSAL = "the tables cannot be counted: check that their files are whole, and 
 def join(
     tables: Sequence[TableFacts],
     *,
-    openers: Mapping[str, Callable[[duck.SharedConnection], DuckDBSource]],
+    openers: Mapping[str, Callable[[duck.Cursors], DuckDBSource]],
     schema: Schema,
     unit: str,
     persons: str | None,
@@ -40,20 +40,20 @@ def join(
     Raises:
         SourceError: A table cannot be opened, or a public look-up has a key twice.
     """
-    session = duck.SharedConnection()
+    session = duck.Cursors(duck.private_connection())
     try:
         sources = {name: open_table(session) for name, open_table in openers.items()}
         parts = {name: _table_records(source) for name, source in sources.items()}
         records = joined.joined_records(tables, parts, schema.kinds)
-        _create_view(session.cursors.connection, records, tables, schema)
-        duck.lock(session.cursors.connection)
+        _create_view(session.connection, records, tables, schema)
+        duck.lock(session.connection)
         kind = None if records.person is None else records.person.kind
         rows = Schema({**schema.kinds, **({} if kind is None else {UNIT: kind})})
-        open_view = session.cursors.cursor_for_query
+        open_view = session.cursor_for_query
         counting = DuckDBCounting(open_view, UNIT, rows, None, _REFUSAL, parts)
         joined.require_single_keys(tables, counting)
     except BaseException:
-        session.cursors.close()
+        session.close()
         raise
     return TablesSource(tables, sources, schema, unit, persons, counting)
 

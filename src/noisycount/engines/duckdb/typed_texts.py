@@ -116,9 +116,9 @@ class TextTable:
     connection: Connection
     names: tuple[str, ...]
     # number of cells of each kind in each column, if the file distinguishes kinds
-    types: Mapping[str, Mapping[Kind, int]] = field(default_factory=dict)
+    types: Mapping[str, Counter[Kind]] = field(default_factory=dict)
     # numbers of cells of each column that other programs show in another way, see `ColumnCheck.losses`
-    losses: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    losses: Mapping[str, Counter[str]] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:

@@ -1,83 +1,73 @@
 # ruff: noqa: S608, as all SQL here is made of names and texts that it quotes
 """Files of JSON objects, one in each line, and sheets of Excel workbooks, as tables of texts.
 
-`JsonLines` and `Workbook` load them into a connection as the table `loaded`.
+`load_objects` and `load_sheet` load them into a connection as the table `loaded`.
 """
 
 import json
 import zlib
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import duckdb
 
 from noisycount.engines.duckdb import connection as duck
 from noisycount.engines.duckdb.apart import read_apart
 from noisycount.engines.duckdb.file_head import is_whole, opened_bytes
-from noisycount.engines.duckdb.foreign import ForeignTable, cell_text, choose_table
+from noisycount.engines.duckdb.foreign import cell_text, choose_table, load_rows
 from noisycount.engines.duckdb.layout import Layout, count_titles
+from noisycount.engines.duckdb.typed_texts import TextTable
 from noisycount.engines.formats import FileFormat
 from noisycount.errors import SourceError, install_hint
-from noisycount.frozen import frozen
 from noisycount.query.schema import KINDS, Kind
 
 _LONGEST = 1 << 26  # bytes of one object
 _SPARSE = "a line must be one JSON object: mend it there, and put no array around the lines"
 
 
-@frozen
-class JsonLines:
-    """The objects of a file, loaded into a connection as the table `loaded` of texts.
+def load_objects(place: Path, connection: duck.Connection) -> TextTable:
+    """Load the objects of a file into the table `loaded` of texts. The file may be compressed by gzip.
 
-    The columns are all keys of all objects, even a key that only a late object has. A key with null and an absent key
-    are missing values. Arrays and objects within an object remain texts.
+    The columns are all keys of all objects in the order of their first appearance, even a key that only a late object
+    has. A key with null and an absent key are missing values. Arrays and objects within an object remain texts.
+
+    Raises:
+        SourceError: A line is not one object with different, non-empty keys.
     """
-
-    place: Path  # the file, which may be compressed by gzip
-    names: tuple[str, ...]  # keys in the order of their first appearance
-    types: Mapping[str, Counter[Kind]]  # number of values of each kind in each column
-    losses: Mapping[str, Mapping[str, int]]  # number of arrays and objects in each column, see `ColumnCheck.losses`
-
-    @classmethod
-    def load(cls, place: Path, connection: duck.Connection) -> Self:
-        """Load the objects of a file into the table `loaded`.
-
-        Raises:
-            SourceError: A line is not one object with different, non-empty keys.
-        """
-        if not (is_whole(place) and _load_objects(place, connection)):
-            raise SourceError(f"{str(place)!r} cannot be read as JSON: {_fault_of_lines(place)}")
-        names = _object_keys(connection)
-        duck.require_single_names(names, f"{str(place)!r} has")
-        shape = duck.quoted_text(json.dumps(dict.fromkeys(names, "JSON"), ensure_ascii=False))
-        connection.execute(f"CREATE TABLE cells AS SELECT unnest(json_transform(object, {shape})) FROM objects")
-        connection.execute("DROP TABLE objects")
-        types = {name: _count_kinds(connection, name) for name in names}
-        losses = {name: _count_arrays_and_objects(connection, name) if types[name][Kind.TEXT] else {} for name in names}
-        texts = ", ".join(f"{_json_text_sql(duck.quoted_name(name))} AS {duck.quoted_name(name)}" for name in names)
-        connection.execute(f"CREATE TABLE loaded AS SELECT {texts} FROM cells")
-        connection.execute("DROP TABLE cells")
-        return cls(place, names, types, losses)
-
-    def lines(self, connection: duck.Connection, rows: Collection[int]) -> dict[int, int]:
-        """Return the line of each given row; empty if lines and rows do not correspond."""
-        if not rows:
-            return {}
-        try:
-            with opened_bytes(self.place) as lines:
-                numbers = [number for number, line in enumerate(lines, start=1) if line.strip()]
-        except (OSError, EOFError, zlib.error):
-            return {}
-        total = connection.execute("SELECT count(*) FROM loaded").fetchall()[0][0]
-        return {row: numbers[row] for row in rows} if len(numbers) == total else {}
+    if not (is_whole(place) and _load_object_lines(place, connection)):
+        raise SourceError(f"{str(place)!r} cannot be read as JSON: {_fault_of_lines(place)}")
+    names = _object_keys(connection)
+    duck.require_single_names(names, f"{str(place)!r} has")
+    shape = duck.quoted_text(json.dumps(dict.fromkeys(names, "JSON"), ensure_ascii=False))
+    connection.execute(f"CREATE TABLE cells AS SELECT unnest(json_transform(object, {shape})) FROM objects")
+    connection.execute("DROP TABLE objects")
+    types = {name: _count_kinds(connection, name) for name in names}
+    losses = {name: _count_arrays_and_objects(connection, name) for name in names if types[name][Kind.TEXT]}
+    texts = ", ".join(f"{_json_text_sql(duck.quoted_name(name))} AS {duck.quoted_name(name)}" for name in names)
+    connection.execute(f"CREATE TABLE loaded AS SELECT {texts} FROM cells")
+    connection.execute("DROP TABLE cells")
+    return TextTable(connection, names, types, losses)
 
 
-def _load_objects(place: Path, connection: duck.Connection) -> bool:
+def lines_of_objects(place: Path, connection: duck.Connection, rows: Collection[int]) -> dict[int, int]:
+    """Return the line of each given row of `loaded`; empty if lines and rows do not correspond."""
+    if not rows:
+        return {}
+    try:
+        with opened_bytes(place) as lines:
+            numbers = [number for number, line in enumerate(lines, start=1) if line.strip()]
+    except (OSError, EOFError, zlib.error):
+        return {}
+    total = connection.execute("SELECT count(*) FROM loaded").fetchall()[0][0]
+    return {row: numbers[row] for row in rows} if len(numbers) == total else {}
+
+
+def _load_object_lines(place: Path, connection: duck.Connection) -> bool:
     """Load the lines into the table `objects`. Return True if each line is an object with different, non-empty keys."""
     try:
         connection.execute(
@@ -117,11 +107,10 @@ def _count_kinds(connection: duck.Connection, name: str) -> Counter[Kind]:
     return Counter({KINDS[kind]: number for kind, number in connection.execute(query).fetchall()})
 
 
-def _count_arrays_and_objects(connection: duck.Connection, name: str) -> dict[str, int]:
+def _count_arrays_and_objects(connection: duck.Connection, name: str) -> Counter[str]:
     """Return the number of arrays and objects in a column of JSON; empty if there are none."""
     query = f"SELECT count(*) FROM cells WHERE json_type({duck.quoted_name(name)}) IN ('ARRAY', 'OBJECT')"
-    number = connection.execute(query).fetchall()[0][0]
-    return {"objects": number} if number else {}
+    return +Counter(objects=connection.execute(query).fetchall()[0][0])
 
 
 def _json_text_sql(value: str) -> str:
@@ -170,57 +159,42 @@ class _ObjectEntries(list[tuple[str, object]]):
 _HEAD = 50  # rows among which the names of the columns are sought
 
 
-@frozen
-class Workbook:
-    """The rows of a sheet, loaded into a connection as the table `loaded` of texts."""
+def load_sheet(
+    place: Path, connection: duck.Connection, table: str | None, stated: FileFormat, *, repairs: bool
+) -> tuple[TextTable, Layout, Sequence[int]]:
+    """Load a sheet into the table `loaded` of texts. Return it, its layout, and the row of each record in the sheet.
 
-    layout: Layout  # names of the columns, and rules for rows that are no records
-    types: Mapping[str, Counter[Kind]]  # number of values of each kind in each column
-    places: Sequence[int]  # row of the sheet of each record, from 1
-    # numbers of cells of each column that other programs show in another way, see `ColumnCheck.losses`
-    losses: Mapping[str, Mapping[str, int]]
-
-    @classmethod
-    def load(
-        cls, place: Path, connection: duck.Connection, table: str | None, stated: FileFormat, *, repairs: bool
-    ) -> Self:
-        """Load a sheet into the table `loaded`.
-
-        Args:
-            place: The workbook.
-            connection: The connection.
-            table: The sheet; None: the only one.
-            stated: The layout that the owner states.
-            repairs: True to complete the layout so that its names are usable, to list its faults, and to count the
+    Args:
+        place: The workbook.
+        connection: The connection.
+        table: The sheet; None: the only one.
+        stated: The layout that the owner states.
+        repairs: True to complete the layout so that its names are usable, to list its faults, and to count the
             cells that other programs show in another way.
-        """
-        rows, losses = _sheet_rows(place, table, explains=repairs)
-        skip = count_titles([*map(_cell_texts, rows[:_HEAD])]) if stated.skip is None else stated.skip
-        first = _cell_texts(rows[skip]) if skip < len(rows) else []
-        where = f"row {skip + 1} of {str(place)!r}"
-        layout = Layout.read(first, replace(stated, skip=skip), where, repairs=repairs)
-        begin, skipped = skip + (layout.form.header is not False), stated.skip_rows_after_header or 0
-        added = [None] * (len(layout.names) - len(first))
-        below = [*enumerate(rows[begin:], start=begin + 1)]
-        below[skipped:] = [(number, row) for number, row in below[skipped:] if any(cell is not None for cell in row)]
-        records = {
-            number: [*row, *added]
-            for number, row in below[skipped:]
-            if not (layout.has_rules and layout.rule_against(_cell_texts(row)))
-        }
-        if repairs:
-            layout = layout.with_rows_by_rule((number, _cell_texts(row)) for number, row in below)
-        cells = [list(zip(*records.values(), strict=True))] if records else []
-        table_of_texts = ForeignTable.load(connection, f"{where} has", layout.names, cells)
-        columns = cells[0] if cells else [()] * len(layout.names)
-        for number, (name, column) in enumerate(zip(layout.names, columns, strict=True)):
-            table_of_texts.losses[name].update({**losses.get(number, {}), "digits": _count_long_numbers(column)})
-        return cls(
-            layout,
-            table_of_texts.types,
-            tuple(records),
-            {name: +counts for name, counts in table_of_texts.losses.items()},
-        )
+    """
+    rows, losses = _sheet_rows(place, table, explains=repairs)
+    skip = count_titles([*map(_cell_texts, rows[:_HEAD])]) if stated.skip is None else stated.skip
+    first = _cell_texts(rows[skip]) if skip < len(rows) else []
+    where = f"row {skip + 1} of {str(place)!r}"
+    layout = Layout.read(first, replace(stated, skip=skip), where, repairs=repairs)
+    begin, skipped = skip + (layout.form.header is not False), stated.skip_rows_after_header or 0
+    added = [None] * (len(layout.names) - len(first))
+    below = [*enumerate(rows[begin:], start=begin + 1)]
+    below[skipped:] = [(number, row) for number, row in below[skipped:] if any(cell is not None for cell in row)]
+    records = {
+        number: [*row, *added]
+        for number, row in below[skipped:]
+        if not (layout.has_rules and layout.rule_against(_cell_texts(row)))
+    }
+    if repairs:
+        layout = layout.with_rows_by_rule((number, _cell_texts(row)) for number, row in below)
+    cells = [list(zip(*records.values(), strict=True))] if records else []
+    text_table = load_rows(connection, f"{where} has", layout.names, cells)
+    columns = cells[0] if cells else [()] * len(layout.names)
+    for number, (name, column) in enumerate(zip(layout.names, columns, strict=True)):
+        text_table.losses[name].update({**losses.get(number, {}), "digits": _count_long_numbers(column)})
+    losses_of_columns = {name: +counts for name, counts in text_table.losses.items()}
+    return replace(text_table, losses=losses_of_columns), layout, tuple(records)
 
 
 _KEPT_DIGITS = 15

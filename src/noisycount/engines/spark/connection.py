@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from threading import Event, Thread, local
-from typing import Any, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar
 from uuid import uuid4
 
 from pyspark.logger import PySparkLogger
@@ -30,19 +30,12 @@ Columns: TypeAlias = Column
 Frame: TypeAlias = DataFrame
 
 
-class Functions(Protocol):
-    """Spark's functions, which make columns from columns."""
-
-    def __getattr__(self, name: str) -> Callable[..., Column]: ...
-
-
 @frozen
 class Api:
     """A separate Spark session, the functions that make expressions for it, and the tags that cancel its jobs."""
 
     session: Any  # has settings, temporary views and jobs of its own
-    functions: Functions  # of the driver or of Connect, as the session needs
-    window: Any  # likewise
+    functions: Any  # those of the driver or of Connect, as the session needs
     tag: Callable[[str], object]  # give the later jobs of this thread a tag
     untag: Callable[[str], object]  # stop giving the tag
     cancel: Callable[[str], object]  # cancel the jobs with a tag, of all threads
@@ -207,7 +200,7 @@ class Session:
         api = _run_work(lambda: _connect_api(url) if is_remote else _driver_api(url, shown), shown)
         session = cls(api, shown, is_remote)
         try:
-            session.run(session._apply_settings)
+            session.run(lambda: [api.session.conf.set(*setting) for setting in _SETTINGS.items()])
         except BaseException:
             session.close()
             raise
@@ -278,22 +271,17 @@ class Session:
 
         return is_stopped(self.api.session.sparkContext)
 
-    def _apply_settings(self) -> None:
-        """Set `_SETTINGS` in this session."""
-        for name, value in _SETTINGS.items():
-            self.api.session.conf.set(name, value)
-
 
 def _driver_api(url: str, shown: str) -> Api:
     """Return a session of the driver in this process."""
-    from pyspark.sql import functions, window  # noqa: PLC0415 - Connect has its own
+    from pyspark.sql import functions  # noqa: PLC0415 - Connect has its own
 
     from noisycount.engines.spark.driver import root_session  # noqa: PLC0415 - as above
 
     session = root_session(url, shown).newSession()
     context = session.sparkContext  # a session's tags can be cancelled only by the thread that set them
     tags = context.addJobTag, context.removeJobTag, context.cancelJobsWithTag
-    return Api(session, cast("Functions", functions), window.Window, *tags)
+    return Api(session, functions, *tags)
 
 
 def _connect_api(url: str) -> Api:
@@ -301,14 +289,13 @@ def _connect_api(url: str) -> Api:
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # else gRPC writes to the terminal
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about the version of pandas, which is not used here
-        from pyspark.sql.connect import window  # noqa: PLC0415 - needs packages of the extra
-        from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: PLC0415 - as above
+        from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: PLC0415 - needs packages of the extra
         from pyspark.sql.connect.functions import builtin  # noqa: PLC0415 - as above
         from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415 - as above
     session = SparkSession(url)
     session.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
     tags = session.addTag, session.removeTag, session.interruptTag
-    return Api(session, cast("Functions", builtin), window.Window, *tags)
+    return Api(session, builtin, *tags)
 
 
 def _run_work(work: Callable[[], Result], shown: str, has_stopped: Callable[[], bool] = lambda: False) -> Result:

@@ -88,30 +88,20 @@ def root_session(url: str, shown: str) -> SparkSession:
     Raises:
         SourceError: If the cluster does not answer, or this process drives another cluster.
     """
-    master = _master_of_url(url)
+    host = urlsplit(url).netloc
+    master = _LOCAL if host == _LOCAL else f"spark://{host}"  # as Spark writes it
     with _lock:
         context = SparkContext._active_spark_context  # noqa: SLF001 - `getOrCreate` would start one
         if context is None or is_stopped(context):
             if master != _LOCAL:
                 _require_listening(master, shown)
             context = _start_driver(master, dict(parse_qsl(urlsplit(url).query)))
-        elif not _is_same_cluster(context.master, master):
+        elif context.master != master and not (master == _LOCAL and str(context.master).startswith(_LOCAL)):
             raise SourceError(
                 f"{shown} needs another driver, but this process drives {context.master!r}: "
                 "open it in another process, or through Spark Connect, as sc://host:15002"
             )
     return SparkSession(context)
-
-
-def _master_of_url(url: str) -> str:
-    """Return the master of a URL as Spark writes it."""
-    host = urlsplit(url).netloc
-    return _LOCAL if host == _LOCAL else f"spark://{host}"
-
-
-def _is_same_cluster(running: str | None, requested: str) -> bool:
-    """Return True if the running driver belongs to the requested cluster."""
-    return running == requested or (requested == _LOCAL and str(running).startswith(_LOCAL))
 
 
 def is_stopped(context: SparkContext) -> bool:

@@ -93,24 +93,8 @@ class SparkSource(EngineSource, TypedSource):
     nan_missing: frozenset[str] = frozenset()  # columns in which NaN is a missing value
 
     @classmethod
-    def open(cls, place: ServerPlace, **options: Any) -> Self:  # noqa: ANN401 - those of `of_session`
-        """Open the records at a place in a new session, with the options of `of_session`.
-
-        A `session` among the options is one that several tables share.
-        """
-        if "session" in options:
-            return cls.of_session(options.pop("session"), place, **options)
-        session = Session.open(place.url, place.shown)
-        try:
-            return cls.of_session(session, place, **options)
-        except BaseException:
-            session.close()
-            raise
-
-    @classmethod
-    def of_session(  # noqa: PLR0913 - one argument a property of the records
+    def open(  # noqa: PLR0913 - one argument a property of the records
         cls,
-        session: Session,
         place: ServerPlace,
         *,
         unit: str | None = None,
@@ -120,11 +104,11 @@ class SparkSource(EngineSource, TypedSource):
         is_made_here: bool = False,
         claim: UnitClaim | None = None,
         kinds: Mapping[str, ColumnFormat] | None = None,
+        session: Session | None = None,
     ) -> Self:
-        """Return the records that a session reads. Closing them closes the session.
+        """Open the records at a place. Closing them closes the session.
 
         Args:
-            session: A session for these records alone.
             place: The address and the table.
             unit: The column that names the person; None: every record is a unit.
             columns: The columns that questions may use; None: all.
@@ -134,22 +118,24 @@ class SparkSource(EngineSource, TypedSource):
             is_made_here: True if the session made the records, as a view.
             claim: What the owner states about the rows of a materialised view; None: its unit only.
             kinds: The columns in which NaN is missing.
+            session: The session that several tables share; None: a new one for these records.
 
         Raises:
             SourceError: If the table cannot be read, or its unit is missing or of a type that cannot name persons.
         """
-        relation = SparkRelation(session, place.table, is_made_here, claim or UnitClaim(unit))
-        types = relation.read_state(seconds or _STATE_TIMEOUT).types
-        schema = schema_of(types).for_questions(unit, columns)
-        if unit is not None and types[unit].kind not in _UNITS:
-            raise SourceError(
-                f"unit column {unit!r} is of type {types[unit].name}: name persons by whole numbers, texts or booleans"
-            )
-        version = ".".join(session.version.split(".")[:2])
-        identity = Identity("spark", version, "UTF8_BINARY")
-        nan_missing = require_typed(place.shown, kinds or {}, schema, unit)
-        source = cls(relation, place, schema, types, unit, identity, seconds, uses_indexes, nan_missing)
-        source.require_units()
+        opened = session or Session.open(place.url, place.shown)
+        try:
+            relation = SparkRelation(opened, place.table, is_made_here, claim or UnitClaim(unit))
+            types = relation.read_state(seconds or _STATE_TIMEOUT).types
+            schema = schema_of(types).for_questions(unit, columns)
+            identity = Identity("spark", ".".join(opened.version.split(".")[:2]), "UTF8_BINARY")
+            nan_missing = require_typed(place.shown, kinds or {}, schema, unit)
+            source = cls(relation, place, schema, types, unit, identity, seconds, uses_indexes, nan_missing)
+            source.require_units()
+        except BaseException:
+            if session is None:
+                opened.close()
+            raise
         return source
 
     @property
@@ -166,8 +152,15 @@ class SparkSource(EngineSource, TypedSource):
         return sha256(repr(facts).encode(errors="surrogatepass")).hexdigest()
 
     def require_units(self) -> None:
-        """Raise SourceError if a record has no unit."""
-        if self.unit is None or self.types[self.unit].is_required:
+        """Raise SourceError if the unit cannot name persons, or a record has no unit."""
+        if self.unit is None:
+            return
+        type_ = self.types[self.unit]
+        if type_.kind not in _UNITS:
+            raise SourceError(
+                f"unit column {self.unit!r} is of type {type_.name}: name persons by whole numbers, texts or booleans"
+            )
+        if type_.is_required:
             return
 
         def count_missing(reading: Reading) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import column, table
 
 from noisycount.engines.expressions import Person, StatementRecords, type_of
-from noisycount.engines.spark.connection import Api, Columns, Fault, Frame, Functions, Session
+from noisycount.engines.spark.connection import Api, Columns, Fault, Frame, Session
 from noisycount.engines.spark.dialect import SparkDialect
 from noisycount.engines.views.relations import UnitClaim, unproven_view_error
 from noisycount.errors import SourceError
@@ -77,7 +77,7 @@ def schema_of(types: Mapping[str, ColumnType]) -> Schema:
     )
 
 
-def typed_value(column: Columns, type_: ColumnType, functions: Functions) -> Columns:
+def typed_value(column: Columns, type_: ColumnType, functions: Any) -> Columns:  # noqa: ANN401 - those of the session
     """Return an expression of a column's values in the type of its kind, which cannot fail at any value.
 
     Texts are compared by code points, whatever the collation of the column.
@@ -86,7 +86,7 @@ def typed_value(column: Columns, type_: ColumnType, functions: Functions) -> Col
         text = column.cast("string") if type_.base == "time" else column
         if type_.base == "char":
             text = functions.rtrim(text)
-        return functions.collate(text, _BINARY)
+        return functions.collate(text, _BINARY)  # type: ignore[no-any-return]  # a column
     cast = _CASTS.get(type_.kind) if type_.kind else None
     return column if cast is None else column.cast(cast)
 
@@ -148,7 +148,8 @@ class SparkRelation:
         """Raise SourceError for a view, and for a materialised view whose rows are not shown to be units."""
         if self.is_of_files or self.is_made_here:
             return
-        kind = self.session.run(self._table_type, seconds)
+        catalog = self.session.api.session.catalog
+        kind = self.session.run(lambda: str(catalog.getTable(self.table).tableType), seconds)
         if kind in _QUERIES and self.claim.vouched is None and self.claim.is_stated:
             raise unproven_view_error(self.table, self.claim.unit, "its definition is not read on Spark")
         if kind not in STORED:
@@ -156,10 +157,6 @@ class SparkRelation:
                 f"{self.session.shown} is a view, which computes cells when they are read. This can "
                 "fail at a single record and reveal it: name a table that stores the records"
             )
-
-    def _table_type(self) -> str:
-        """Return the type of the table in the catalog."""
-        return str(self.session.api.session.catalog.getTable(self.table).tableType)
 
 
 def column_name(index: int) -> str:

@@ -48,6 +48,6 @@ class SparkUnderTest:
 
         try:
             session.run(view)
-            yield SparkSource.of_session(session, place, unit=unit, is_made_here=True)
+            yield SparkSource.open(place, unit=unit, is_made_here=True, session=session)
         finally:
             session.close()

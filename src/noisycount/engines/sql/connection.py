@@ -6,10 +6,10 @@ Errors of a server may quote records, so their text is never shown.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import field
-from threading import Event, Lock
-from typing import Any, Self, TypeAlias, TypeVar
+from threading import Lock
+from typing import Any, Self, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, NullPool, create_engine
+from sqlalchemy import Connection, Engine, NullPool, Pool, create_engine
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, NoSuchTableError
 
 from noisycount.engines.places import ServerPlace
@@ -99,20 +99,24 @@ _PACKAGES = {
 }
 
 
-def engine_of(address: str, shown: str) -> Engine:
-    """Return the SQLAlchemy engine of a server. Each connection is closed after its use.
+def engine_of(address: str, shown: str, pool: type[Pool] = NullPool) -> Engine:
+    """Return the SQLAlchemy engine of a server. By default, each connection is closed after its use.
 
     Raises:
         SourceError: If the address cannot be read, or a driver is not installed.
     """
     try:
-        url = parse_url(address)
+        url, options = parse_url(address), dict[str, Any]()
+        if url.get_backend_name() == _POSTGRESQL:
+            url = url.set(drivername=_DRIVER, query={**_TIMEOUTS, **url.query})
+            # A statement sees what was committed before it began. Statements are not prepared by name.
+            options = {"isolation_level": "READ COMMITTED", "connect_args": {"prepare_threshold": None}}
         engine = create_engine(
-            _add_driver(url),
-            poolclass=NullPool,
+            url,
+            poolclass=pool,
             pool_reset_on_return=None,  # closing ends the transaction
             hide_parameters=True,
-            **_connection_options(url),
+            **options,
         )
     except NoSuchModuleError:
         engine_name = shown.partition("://")[0]
@@ -129,22 +133,6 @@ def engine_of(address: str, shown: str) -> Engine:
     else:
         return engine
     raise SourceError(refusal)
-
-
-def _add_driver(url: URL) -> URL:
-    if url.get_backend_name() != _POSTGRESQL:
-        return url
-    return url.set(drivername=_DRIVER, query={**_TIMEOUTS, **url.query})
-
-
-def _connection_options(url: URL) -> dict[str, Any]:
-    """Return the options of PostgreSQL's connections, or none for other servers.
-
-    A statement sees what was committed before it began. Statements are not prepared by name.
-    """
-    if url.get_backend_name() != _POSTGRESQL:
-        return {}
-    return {"isolation_level": "READ COMMITTED", "connect_args": {"prepare_threshold": None}}
 
 
 @frozen
@@ -200,38 +188,6 @@ class Server:
         return self.used[0]
 
 
-@frozen
-class OneConnection:
-    """A single connection for all transactions, so that they see its temporary tables."""
-
-    connection: Connection  # in no transaction
-    dialect: dialects.ServerDialect
-    shown: str  # name of the records in messages
-    lock: Lock = field(default_factory=Lock)  # held by the running transaction
-    is_closed: Event = field(default_factory=Event)
-
-    @contextmanager
-    def transaction(self, *, has_own_path: bool = False) -> Iterator[Connection]:
-        """Begin a read-only transaction; see `Server.transaction`."""
-        with self.lock:
-            self.require_open()
-            with self.connection.begin() as outer:
-                self.dialect.begin(self.connection, None, has_own_path=has_own_path)
-                yield self.connection
-                outer.rollback()
-
-    def require_open(self) -> None:
-        """Raise SourceError if the connection is closed."""
-        if self.is_closed.is_set():
-            raise SourceError(f"{self.shown!r} is closed: open it again")
-
-    def close(self) -> None:
-        """Refuse further transactions. A running one ends as usual."""
-        self.is_closed.set()
-
-
-# Either of the two gives read-only transactions.
-ServerTransactions: TypeAlias = Server | OneConnection
 _DIALECTS: dict[str, type[dialects.ServerDialect]] = {
     "bigquery": dialects.BigQuery,
     "databricks": dialects.Databricks,

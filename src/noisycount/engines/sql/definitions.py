@@ -316,10 +316,11 @@ class _Catalog:
         if not isinstance(query, exp.Select):
             raise Unsure
         scope = dict(self._sources(query))
-        for join in _joins_of_query(query):
+        joins, where = _joins_of_query(query), query.args.get("where")
+        for join in joins:
             _require_comparable(join, scope)
-        for each in _conditions_of_query(query):
-            require_truth(each, scope)
+        for condition in filter(None, [where and where.this, *(join.args.get("on") for join in joins)]):
+            require_truth(condition, scope)
         return [output_type(each.unalias(), scope) for each in query.expressions]
 
     def _sources(self, query: exp.Select) -> Iterator[tuple[str, Types]]:
@@ -335,26 +336,15 @@ class _Catalog:
             elif isinstance(table.this, exp.Table | exp.Subquery) and not table.alias:
                 tables.append(table.this)  # joins in brackets
             elif isinstance(table, exp.Subquery) and table.alias:
-                yield table.alias, self._subquery_columns(table.this)
+                types = self._output_types(table.this)
+                yield table.alias, dict(zip(table.this.named_selects, types, strict=True))
             else:
                 raise Unsure
-
-    def _subquery_columns(self, query: exp.Query) -> Types:
-        """Return the columns of a subquery."""
-        types = self._output_types(query)
-        return dict(zip(query.named_selects, types, strict=True))
 
 
 def _joins_of_query(query: exp.Select) -> list[exp.Join]:
     """Return the joins of a query, without those of its subqueries."""
     return [join for join in query.find_all(exp.Join) if join.find_ancestor(exp.Select) is query]
-
-
-def _conditions_of_query(query: exp.Select) -> Iterator[exp.Expr]:
-    """Yield the conditions that choose the records of a query."""
-    where = query.args.get("where")
-    join_conditions = [join.args.get("on") for join in _joins_of_query(query)]
-    yield from filter(None, [where and where.this, *join_conditions])
 
 
 def _require_comparable(join: exp.Join, scope: Mapping[str, Types]) -> None:

@@ -94,12 +94,8 @@ _SYSTEM = sa.text("SELECT system_identifier::text FROM pg_control_system()")
 _MAY_ASK = sa.text(
     "SELECT coalesce(has_function_privilege(to_regprocedure('pg_catalog.pg_control_system()'), 'EXECUTE'), false)"
 )
+_PACKAGERS = {"Debian", "Ubuntu", "Homebrew", "Postgres.app"}  # other words after the version name other products
 _IDENTITY = sa.text("SELECT version(), current_setting('server_version_num'), current_setting('server_encoding')")
-
-
-def _is_derived(words: list[str]) -> bool:
-    """Return True if the words after the version name a product other than a packaged PostgreSQL."""
-    return bool(words) and words[0] not in {"Debian", "Ubuntu", "Homebrew", "Postgres.app"}
 
 
 def _found_column(row: Mapping[str, Any]) -> FoundColumn:
@@ -207,7 +203,7 @@ class PostgreSQL(ServerDialect):
         """
         version, number, encoding = connection.execute(_IDENTITY).one()
         words = version.split(" on ")[0].replace("(", "").replace(")", "").split()
-        is_plain = words[0] == "PostgreSQL" and not _is_derived(words[2:])
+        is_plain = words[0] == "PostgreSQL" and {*words[2:3]} <= _PACKAGERS
         engine = "postgresql" if is_plain else "-".join(words).lower()
         return Identity(engine, str(int(number) // 10_000), f"C ({encoding})")
 

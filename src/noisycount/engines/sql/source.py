@@ -22,7 +22,7 @@ from noisycount.engines.formats import ColumnFormat
 from noisycount.engines.interface import TypedSource, missing_units_error, require_typed
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.sql import table as tables
-from noisycount.engines.sql.connection import Server, ServerTransactions, without_server_errors
+from noisycount.engines.sql.connection import Server, without_server_errors
 from noisycount.engines.sql.dialect import ServerDialect
 from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import SourceError
@@ -140,7 +140,7 @@ class ServerReading(Reading):
 class ServerCounting(Counting):
     """The counting of some records of a server."""
 
-    transactions: ServerTransactions
+    server: Server
     shown: str  # name of the records in messages
     records: StatementRecords
     tables: Sequence[CountedTable]  # tables of the records
@@ -149,7 +149,7 @@ class ServerCounting(Counting):
     @contextmanager
     def open(self) -> Iterator[ServerReading]:
         """Begin a transaction. Raise SourceError if a table is not as it was at the opening."""
-        with self.transactions.transaction() as connection:
+        with self.server.transaction() as connection:
             for table in self.tables:
                 table.require_same(connection)
             yield ServerReading(self.records, connection, self.parts)
@@ -157,6 +157,15 @@ class ServerCounting(Counting):
     def guard(self, work: Callable[[], Result]) -> Result:
         """Run some work and return its result; see `without_server_errors`."""
         return without_server_errors(self.shown, work)
+
+
+@contextmanager
+def _found_table(server: Server, place: ServerPlace) -> Iterator[tuple[sa.Connection, tables.FoundName]]:
+    """Find a table on the search path of the account, and yield it with a connection that has no such path."""
+    with server.transaction(has_own_path=True) as connection:
+        path = server.dialect.search_path(connection)
+    with server.transaction() as connection:
+        yield connection, server.dialect.found(connection, *tables.table_name(place.table), path)
 
 
 @frozen
@@ -168,7 +177,7 @@ class SqlSource(EngineSource, TypedSource):
     points, whatever the collation.
     """
 
-    transactions: ServerTransactions
+    server: Server
     table: CountedTable  # with the columns as they were at the opening
     schema: Schema  # columns that questions may use
     identity: Identity  # name, version and collation of the server
@@ -176,57 +185,38 @@ class SqlSource(EngineSource, TypedSource):
     unit: str | None  # column that names the person; None: every record is a unit
 
     @classmethod
-    def open(
+    def open(  # noqa: PLR0913 - one argument a property of the records
         cls,
-        place: ServerPlace,
-        *,
-        seconds: float | None = None,
-        session: ServerTransactions | None = None,
-        **options: Any,  # noqa: ANN401 - those of `of`
-    ) -> "SqlSource":
-        """Open the records of a table, with the options of `of`.
-
-        Args:
-            place: The address and the table.
-            seconds: The time-out of statements.
-            session: The server that several tables share; None: the server of the address.
-            options: Those of `of`.
-        """
-        return cls.from_server(session or Server.from_place(place, seconds), place, **options)
-
-    @classmethod
-    def from_server(  # noqa: PLR0913 - one argument a property of the records
-        cls,
-        transactions: ServerTransactions,
         place: ServerPlace,
         *,
         unit: str | None,
         columns: Sequence[str] | None,
+        seconds: float | None = None,
         uses_indexes: bool = False,
         claim: UnitClaim | None = None,
         kinds: Mapping[str, ColumnFormat] | None = None,
+        session: Server | None = None,
     ) -> "SqlSource":
-        """Return the records of a table of an open server.
+        """Open the records of a table.
 
         Args:
-            transactions: The server.
             place: The address and the table.
             unit: The column that names the person; None: every record is a unit.
             columns: The columns that questions may use; None: all.
+            seconds: The time-out of statements.
             uses_indexes: True if only matching records are read. This is faster, but the time reveals their number.
             claim: What the owner states about the rows of a view; None: its unit only.
             kinds: The columns in which NaN is missing.
+            session: The server that several tables share; None: the server of the address.
 
         Raises:
             SourceError: If the table cannot be read, a record has no unit, or a named column is computed.
         """
-        dialect = transactions.dialect
+        server = session or Server.from_place(place, seconds)
+        dialect = server.dialect
 
         def read() -> SqlSource:
-            with transactions.transaction(has_own_path=True) as connection:
-                path = dialect.search_path(connection)
-            with transactions.transaction() as connection:
-                name = dialect.found(connection, *tables.table_name(place.table), path)
+            with _found_table(server, place) as (connection, name):
                 identity = dialect.identity(connection)
                 all_columns = dialect.columns(connection, name)
                 tables.require_stored(all_columns, [unit, *(columns or ())])
@@ -235,7 +225,7 @@ class SqlSource(EngineSource, TypedSource):
                 nan_missing = require_typed(place.shown, kinds or {}, schema, unit)
                 table = CountedTable(dialect, name, used, unit, uses_indexes, claim or UnitClaim(unit), nan_missing)
                 table.require_units(connection)
-            return cls(transactions, table, schema, identity, place.shown, unit)
+            return cls(server, table, schema, identity, place.shown, unit)
 
         return without_server_errors(place.shown, read)
 
@@ -256,10 +246,7 @@ class SqlSource(EngineSource, TypedSource):
         server = Server.from_place(place, _IDENTIFY_TIMEOUT)
 
         def identities() -> tuple[str, ...]:
-            with server.transaction(has_own_path=True) as connection:
-                path = server.dialect.search_path(connection)
-            with server.transaction() as connection:
-                name = server.dialect.found(connection, *tables.table_name(place.table), path)
+            with _found_table(server, place) as (connection, name):
                 address = "\n".join(place.canonical[:3])
                 return server.dialect.relation_identities(connection, name, address, public_tables)
 
@@ -281,14 +268,14 @@ class SqlSource(EngineSource, TypedSource):
 
     def require_unchanged(self) -> None:
         """Raise SourceError if the records are closed. `prepare` looks for changes."""
-        self.transactions.require_open()
+        self.server.require_open()
 
     def prepare(self, columns: Collection[str] | None = None) -> None:  # noqa: ARG002 - all are alike
         """Raise SourceError if the table cannot be counted now; see `Source.prepare`."""
         self._counting(()).run(lambda _: None)
 
     def _counting(self, columns: Collection[str]) -> ServerCounting:  # noqa: ARG002 - all are alike
-        return ServerCounting(self.transactions, self.shown, self.table.records, [self.table])
+        return ServerCounting(self.server, self.shown, self.table.records, [self.table])
 
     def check(self, unit: str | None = None) -> Check:
         """Return facts about the records; see `Source.check`."""
@@ -305,4 +292,4 @@ class SqlSource(EngineSource, TypedSource):
 
     def close(self) -> None:
         """Close the records. A running count is cancelled, and not awaited."""
-        self.transactions.close()
+        self.server.close()

@@ -36,11 +36,11 @@ def join(  # noqa: PLR0913 - one argument a property of the tables
     """
     if not isinstance(server.place, ServerPlace):
         raise TypeError(f"server must be a place of a server, got {server.place}")
-    transactions = Server.from_place(server.place, server.seconds)
-    sources = {name: open_table(transactions) for name, open_table in openers.items()}
+    session = Server.from_place(server.place, server.seconds)
+    sources = {name: open_table(session) for name, open_table in openers.items()}
     parts = {name: Part(source.table.records, source.schema.kinds) for name, source in sources.items()}
     records = joined.joined_records(tables, parts, schema.kinds)
 
-    counting = ServerCounting(transactions, "the tables", records, [each.table for each in sources.values()], parts)
+    counting = ServerCounting(session, "the tables", records, [each.table for each in sources.values()], parts)
     joined.require_single_keys(tables, counting)
     return TablesSource(tables, sources, schema, unit, persons, counting)

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 
-from sqlalchemy import Column, Connection, Engine, MetaData, Table
+from sqlalchemy import Column, MetaData, Table
+from sqlalchemy.pool import StaticPool
 
 from noisycount.engines.conformance.certificate import Identity
 from noisycount.engines.places import ServerPlace
-from noisycount.engines.sql.connection import OneConnection, dialect_of, engine_of, without_server_errors
-from noisycount.engines.sql.dialect import ServerDialect
+from noisycount.engines.sql.connection import Server, dialect_of, engine_of, without_server_errors
 from noisycount.engines.sql.source import SqlSource
 from noisycount.engines.truth import Record
 from noisycount.frozen import frozen
@@ -24,52 +24,53 @@ class ServerUnderTest:
     """A server on which the account may make temporary tables; it needs no other right."""
 
     url: str = field(repr=False)  # may name a table after a #, which is not read
-    place: ServerPlace = field(init=False)
-    engine: Engine = field(init=False, repr=False)
-    dialect: ServerDialect = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        address = self.url.partition("#")[0]
-        place = ServerPlace.read(f"{address}#{_NAME}")
-        engine = engine_of(place.url, place.shown)
-        object.__setattr__(self, "place", place)
-        object.__setattr__(self, "engine", engine)
-        object.__setattr__(self, "dialect", dialect_of(engine.dialect.name))
+    @property
+    def place(self) -> ServerPlace:
+        """Temporary table of the records."""
+        return ServerPlace.read(f"{self.url.partition('#')[0]}#{_NAME}")
 
     @property
     def identity(self) -> Identity:
         """Name, version and collation of the server."""
 
-        def read() -> Identity:
-            with self.engine.connect() as connection:
-                self.dialect.begin(connection, None)
-                return self.dialect.identity(connection)
+        def read(server: Server) -> Identity:
+            with server.transaction() as connection:
+                return server.dialect.identity(connection)
 
-        return without_server_errors(self.place.shown, read)
+        with self._server() as server:
+            return without_server_errors(server.shown, lambda: read(server))
 
     @contextmanager
     def source(
         self, records: Sequence[Record], schema: Mapping[str, Kind], unit: str | None = None
     ) -> Iterator[SqlSource]:
         """Yield the records in a temporary table; see `EngineUnderTest.source`."""
-        connection = without_server_errors(self.place.shown, self.engine.connect)
-        try:
-            without_server_errors(self.place.shown, lambda: self._fill_table(connection, records, schema), _DENIED)
-            transactions = OneConnection(connection, self.dialect, self.place.shown)
-            with SqlSource.from_server(transactions, self.place, unit=unit, columns=None) as source:
+        with self._server() as server:
+            without_server_errors(server.shown, lambda: _fill_table(server, records, schema), _DENIED)
+            with SqlSource.open(self.place, unit=unit, columns=None, session=server) as source:
                 yield source
-        finally:
-            without_server_errors(self.place.shown, connection.close)
 
-    def _fill_table(self, connection: Connection, records: Sequence[Record], schema: Mapping[str, Kind]) -> None:
-        """Make the table and insert the records. The server drops it with the connection."""
-        columns = [
-            Column(name, self.dialect.column_type(kind), key=f"c{number}")
-            for number, (name, kind) in enumerate(schema.items())
-        ]
-        table = Table(_NAME, MetaData(), *columns, prefixes=self.dialect.temporary)
-        rows = [{f"c{n}": each.get(name) for n, name in enumerate(schema)} for each in records]
-        with connection.begin():
-            table.create(connection)
-            if rows:
-                connection.execute(table.insert(), rows)
+    @contextmanager
+    def _server(self) -> Iterator[Server]:
+        """Yield the server, with a single connection for all transactions, so that they see its temporary tables."""
+        place = self.place
+        engine = engine_of(place.url, place.shown, StaticPool)
+        try:
+            yield Server(engine, dialect_of(engine.dialect.name), place.shown)
+        finally:
+            without_server_errors(place.shown, engine.dispose)
+
+
+def _fill_table(server: Server, records: Sequence[Record], schema: Mapping[str, Kind]) -> None:
+    """Make the table and insert the records. The server drops it with the connection."""
+    columns = [
+        Column(name, server.dialect.column_type(kind), key=f"c{number}")
+        for number, (name, kind) in enumerate(schema.items())
+    ]
+    table = Table(_NAME, MetaData(), *columns, prefixes=server.dialect.temporary)
+    rows = [{f"c{n}": each.get(name) for n, name in enumerate(schema)} for each in records]
+    with server.engine.begin() as connection:
+        table.create(connection)
+        if rows:
+            connection.execute(table.insert(), rows)
