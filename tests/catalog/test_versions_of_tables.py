@@ -323,6 +323,21 @@ def test_ids_of_all_types_join_tables_of_a_database(ids: str) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("here")
+def test_some_columns_of_a_database_are_counted() -> None:
+    """The owner may name the columns for questions, and name more of them later."""
+    write_database("id::VARCHAR")
+    with duckdb.connect("all.duckdb") as connection:
+        connection.execute("ALTER TABLE visits ADD COLUMN ward VARCHAR DEFAULT 'W1'")
+    path = Path("noisycount.toml")
+    text = path.read_text(encoding="utf-8")
+    for columns in ('["cost"]', '["cost", "ward"]', '["ward"]'):
+        path.write_text(text.replace('"visits" }', f'"visits", columns = {columns} }}'), encoding="utf-8")
+        named = "visits.ward = 'W1'" if "ward" in columns else "visits.cost >= 0"
+        assert paid(f"any({named}) and any(stays.cost < 5)")[0] == 5
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("ids", MIXED_UP.values(), ids=MIXED_UP)
 def test_ids_that_a_copy_mixes_up_are_refused(ids: str) -> None:
     """A copy that joined or parted persons would count others than the table has."""

@@ -186,9 +186,14 @@ class LazySource(CountedSource):
     def open_within(self, session: Any) -> CheckedSource:  # noqa: ANN401 - of an engine
         """Open the records in a connection that several tables share."""
 
+    @property
+    def _counted_record(self) -> DatasetRecord:
+        """The description of the columns that are counted."""
+        return self.record
+
     def require_described(self, source: CheckedSource) -> None:
         """Raise SourceError if open records are not as described, or have unreadable values."""
-        require_described(self.shown, self.record, source)
+        require_described(self.shown, self._counted_record, source)
         require_readable(self.shown, source.used_column_checks())
 
     def _compared_source(self) -> CheckedSource:
@@ -347,11 +352,17 @@ class FileSource(LazySource):
             return None
         files().require_stable(self.place, self.settings.table, self._claim(record.unit))
         self.copy = content = Contents(self.folder).read_files((copy,))
-        self.kept_proofs, chosen = content.proof_count, self.settings.columns
-        forms = record.columns
-        if record.form is None and chosen is not None:  # of a database, only these columns are copied
-            forms = {name: form for name, form in forms.items() if name in {*chosen, record.unit}}
+        self.kept_proofs, chosen, forms = content.proof_count, self.settings.columns, self._counted_record.columns
         return files().of_copy(copy, forms, content.proofs, unit=record.unit, columns=chosen, session=session)
+
+    @property
+    def _counted_record(self) -> DatasetRecord:
+        """The description of the columns that are counted: of the copy of a database, only those for questions."""
+        record, chosen = self.record, self.settings.columns
+        if self.copy is None or record.form is not None or chosen is None:
+            return record
+        forms = {name: form for name, form in record.columns.items() if name in {*chosen, record.unit}}
+        return replace(record, columns=forms)
 
     def open_within(self, session: Any) -> CheckedSource:  # noqa: ANN401 - of an engine
         """Open the Parquet files or the copy of the values in a connection that several tables share.
