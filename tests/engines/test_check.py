@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from noisycount.engines.check import Check, ColumnCheck
 from noisycount.engines.findings import with_findings
 from noisycount.engines.formats import MISSING_WORDS, ColumnFormat, FileFormat, date_pattern
-from noisycount.engines.guesses import guessed_form, guessed_of_types
+from noisycount.engines.guesses import guess_for_stored_types, guessed_form
 from noisycount.engines.interface import require_readable
 from noisycount.errors import SourceError
 from noisycount.query.schema import ZONED, Kind
@@ -259,11 +259,11 @@ def test_single_letters_are_truth_values_only_if_the_name_says_so(types: dict[Ki
     """`N` and `S` are north and south; the owner is asked. Workbooks are guessed in the same way."""
     cells = [*letters] * 20
     for name in ("region", "sector", "s", "", "nation", "island"):
-        guess = guessed_form(cells, name) if types is None else guessed_of_types(types, cells, name)
+        guess = guessed_form(cells, name) if types is None else guess_for_stored_types(types, cells, name)
         assert guess.form == ColumnFormat(Kind.TEXT), name
         assert [form.kind for form in guess.choices] == [Kind.TEXT, Kind.BOOLEAN]
     for name in ("is_member", "hasCar", "consent?", "smoker_yn", "FLAG", "insured_flag"):
-        guess = guessed_form(cells, name) if types is None else guessed_of_types(types, cells, name)
+        guess = guessed_form(cells, name) if types is None else guess_for_stored_types(types, cells, name)
         assert guess.form.kind is Kind.BOOLEAN, name
         assert not guess.choices
     assert guessed_form([letters[0]] * 20, "is_member").form.kind is Kind.TEXT
@@ -276,7 +276,7 @@ def test_single_letters_beside_other_values_are_no_truth_values(
     cells: list[str], name: str, types: dict[Kind, int] | None
 ) -> None:
     """They are regions or codes, and the owner is asked nothing; so are letters of which none make a pair."""
-    found = guessed_form(cells * 20, name) if types is None else guessed_of_types(types, cells * 20, name)
+    found = guessed_form(cells * 20, name) if types is None else guess_for_stored_types(types, cells * 20, name)
     assert (found.form.kind, found.choices) == (Kind.TEXT, ())
 
 
@@ -337,7 +337,7 @@ def test_numbers_with_signs_that_say_different_things_are_texts(
 def test_texts_of_a_file_that_has_numbers_stay_texts() -> None:
     """A form with marks is proposed beside text; digits alone may be codes, and nothing is proposed."""
     types = {Kind.TEXT: 3}
-    assert guessed_of_types(types, ["501", "10001", "7"]).choices == ()
-    text, number = guessed_of_types(types, ["$1,234.50", "$2.00", "$7.25"]).choices
+    assert guess_for_stored_types(types, ["501", "10001", "7"]).choices == ()
+    text, number = guess_for_stored_types(types, ["$1,234.50", "$2.00", "$7.25"]).choices
     assert text == ColumnFormat(Kind.TEXT)
     assert number == ColumnFormat(Kind.REAL, symbols=("$",))

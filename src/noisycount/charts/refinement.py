@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 
 from noisycount.analysis.posterior.observed import Published
-from noisycount.analysis.posterior.posterior import Posterior, fields_of_counts, likelihood_curve
+from noisycount.analysis.posterior.posterior import Posterior, chart_counts, likelihood_curve
 from noisycount.charts.picture import AxisRange, BandMark, CurveMark, Frame, Picture, PictureMark, RuleMark
 from noisycount.charts.plot import Axis
 from noisycount.charts.theme import BLUE, DASHED, GREEN, INK, VERMILION, Style
@@ -44,7 +44,7 @@ class RefinementCurves:
             level: The probability of the interval.
             answer: The answer to mark; by default the mean of the observed answers, except those below a threshold.
         """
-        counts = fields_of_counts(posterior)
+        counts = chart_counts(posterior)
         answers = [answer for answer, _ in posterior.observed if not isinstance(answer, Below)]
         if answer is None:
             answer = answers[0] if len(answers) == 1 else sum(answers) / len(answers)

@@ -379,8 +379,8 @@ _SIGNS = ("symbols", "brackets", "minus_behind")
 _MANY = 40  # forms that are tried in one statement
 
 
-def guessed_of_types(types: Mapping[Kind, int], cells: Iterable[str], name: str = "") -> Guess:
-    """Return the form of a column whose file distinguishes numbers, truth values and dates from texts.
+def guess_for_stored_types(types: Mapping[Kind, int], cells: Iterable[str], name: str = "") -> Guess:
+    """Return the guess for a column whose file stores numbers, truth values and dates as other types than texts.
 
     If most cells have one of these types, the texts among them are unreadable. If most are texts, the column has texts,
     even if they look like numbers.

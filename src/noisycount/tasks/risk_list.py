@@ -176,7 +176,7 @@ class OutsiderRisk:
 
     @classmethod
     def from_risk(cls, risk: ListRisk, epsilon: float) -> "OutsiderRisk":
-        """Return the values of δ at an ε."""
+        """Return the values of δ of a list's risk at an ε."""
         large_group_delta = risk.rest(epsilon)
         delta = risk.worst(epsilon) if risk.given > 0 else large_group_delta
         adaptive_delta = risk.adaptive(epsilon)

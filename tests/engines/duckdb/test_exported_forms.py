@@ -21,7 +21,7 @@ from noisycount.engines.duckdb.connection import private_connection
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.duckdb.typed_texts import TextTable
 from noisycount.engines.formats import EXCEL, ColumnFormat
-from noisycount.engines.guesses import guessed_form, guessed_of_types
+from noisycount.engines.guesses import guess_for_stored_types, guessed_form
 from noisycount.query.schema import ZONED, Kind
 from tests.engines.duckdb.test_source import counts, write_csv
 from tests.helpers.reference_pages import rows, text
@@ -421,7 +421,7 @@ def test_whole_numbers_are_days_only_if_they_look_like_nothing_else(
     name: str, cells: list[str], kind: Kind, choices: int
 ) -> None:
     """An id of eight digits stays a number; where it could be either, the owner chooses."""
-    for guess in (guessed_form(cells, name), guessed_of_types({Kind.INTEGER: len(cells)}, cells, name)):
+    for guess in (guessed_form(cells, name), guess_for_stored_types({Kind.INTEGER: len(cells)}, cells, name)):
         assert guess.form.kind is kind
         assert len(guess.choices) == choices
 

@@ -255,7 +255,7 @@ _COUNTS = 1000  # points of each range of a chart: smooth curves in a small file
 _LEFT_OUT = 1e-3  # probability outside the chart, on each side of each distribution
 
 
-def fields_of_counts(result: Posterior) -> Reals:
+def chart_counts(result: Posterior) -> Reals:
     """Return the counts of a chart: half of them over the range of all curves, half where the posterior is large."""
     population = result.population
     prior, ends = population.law(), _likelihood_range(result)

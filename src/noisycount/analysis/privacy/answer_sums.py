@@ -86,7 +86,7 @@ def _loss_of_any(pair: Pair, points: MeshPoints, rate: float, log_mass: float) -
 
 @frozen(eq=False, slots=False)
 class Mesh:
-    """Quadrature points of Q, with the pair and the noise that the sums are about."""
+    """Quadrature points of Q for sums over counts, with the pair of count distributions and the noise."""
 
     points: MeshPoints
     pair: Pair
@@ -385,7 +385,7 @@ class Terms:
         return self.beyond_with_gains(answer)[0]
 
     def beyond_with_gains(self, answer: float) -> tuple[Certified, float]:
-        """Return P₊[Y >= answer] − e^ε·P₋[Y >= answer], and the sum of its positive terms in the direct formula."""
+        """Return P₊[Y >= answer] − e^ε·P₋[Y >= answer], and the sum of the positive terms of `_direct_sum`."""
         best, gains = self._direct_sum(answer)
         others = [self._sum_from_threshold, *([] if self.below is None else [self.below.beyond])]
         for other in others:

@@ -72,9 +72,9 @@ class Clusters:
         """The distributions with the cases in reverse order."""
         return replace(self, tables=self.tables[::-1])
 
-    def at(self, place: int) -> Self:
+    def of_number(self, index: int) -> Self:
         """Return the distributions of the number X at one index."""
-        one = slice(place, place + 1)
+        one = slice(index, index + 1)
         return replace(self, tables=self.tables[:, one], starts=self.starts[one])
 
     def scaled_by_case(self, halves: int) -> Self:

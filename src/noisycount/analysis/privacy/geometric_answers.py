@@ -75,7 +75,7 @@ class Chain:
         beyond = self._other_side(laws)
         return [
             self._bounds_with_rounding(
-                one, *laws.at(place).expected_minimum(beyond.at(place + 1), self._threshold_probabilities)
+                one, *laws.of_number(place).expected_minimum(beyond.of_number(place + 1), self._threshold_probabilities)
             )
             for place, one in zip(range(0, 2 * len(windows), 2), windows, strict=True)
         ]

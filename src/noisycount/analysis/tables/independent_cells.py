@@ -256,7 +256,7 @@ class IndependentCells:
         return law, float(log_weight(np.array([float(law.centre)]))[0])
 
     def _log_weights_by_kind(self, answer_of_kind: Counts) -> Iterator[tuple[Counts, Counts, Reals]]:
-        """Yield kinds of cells, their first counts, and the logarithms of g(k)·Π f(y | k) from there on."""
+        """Yield kinds of cells, the first count of each, and ln(g(k)·Π f(y | k)) from that count on, in batches."""
         low, high = self._possible_ranges(answer_of_kind)
         remaining = np.lexsort((low, np.ceil(2 * np.log2(high - low + 1.0))))
         while remaining.size:

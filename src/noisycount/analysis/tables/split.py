@@ -225,7 +225,7 @@ class Split:
 
     @property
     def constants(self) -> Reals:
-        """Logarithms that were subtracted from the messages, shape (nodes,)."""
+        """Logarithm that was subtracted from the message (the log likelihoods) of each node, shape (nodes,)."""
         return self._log_factors[1]
 
     @cached_property

@@ -1,7 +1,7 @@
 # ruff: noqa: S608, as all SQL here is made of names and texts that it quotes
 """Facts for a check beyond the cells: texts of columns and their spellings, and metadata of Parquet files.
 
-Only the owner may see them. `with_values` and `ParquetMetadata.add_to` add them to a check.
+Only the owner may see them. `with_value_facts` and `ParquetMetadata.add_to` add them to a check.
 """
 
 import json
@@ -28,7 +28,7 @@ _MEASURED = r"[<>=~\x{2264}\x{2265}+-]* ?[0-9]{1,6}([.,:/][0-9]{1,6}){0,2} ?[%\x
 _SLACK = 2  # factor for the first, estimated number of texts
 
 
-def with_values(connection: Connection, check: Check, unit: str | None) -> Check:
+def with_value_facts(connection: Connection, check: Check, unit: str | None) -> Check:
     """Return a check with facts about the texts in the view `records`. Only the owner may see them."""
     if len(check.columns) > _MOST_COLUMNS:
         return check

@@ -17,7 +17,7 @@ import duckdb
 from noisycount.engines.check import Check
 from noisycount.engines.counting import EngineSource, Reading
 from noisycount.engines.duckdb import connection as duck
-from noisycount.engines.duckdb.check_facts import with_values
+from noisycount.engines.duckdb.check_facts import with_value_facts
 from noisycount.engines.duckdb.dialect import DuckDBCounting
 from noisycount.engines.duckdb.snapshot import FRAME, Snapshot, column_facts, content_hash, read_cells, take_snapshot
 from noisycount.engines.duckdb.table import column_types, require_units, typed_values, whole_schema
@@ -216,7 +216,7 @@ class FrameSource(EngineSource, TypedSource):
 
         check = self._counting([*self.schema]).run(check_records)
         with self._open_view([*self.schema]) as cursor:
-            return with_values(cursor, check, unit_column)
+            return with_value_facts(cursor, check, unit_column)
 
     def require_unchanged(self) -> None:
         """Raise SourceError if the source is closed. A table in memory has no state that could be compared."""

@@ -453,7 +453,9 @@ def _repeats_name(cell: str, name: str, values: Sequence[str]) -> bool:
 
 
 def _is_other_text(cell: str, values: Sequence[str]) -> bool:
-    """Return True if a cell is a question, a text above codes, or several words above values of one word."""
+    """Return True if a cell is a question, or unlike the values: a text above codes, or several words above single
+    ones.
+    """
     if "?" in cell and not any("?" in value for value in values):
         return True
     if all(map(_is_code, values)):

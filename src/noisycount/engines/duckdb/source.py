@@ -19,7 +19,7 @@ from noisycount.engines.counting import EngineSource, Reading
 from noisycount.engines.counts import values_statement
 from noisycount.engines.duckdb import connection as duck
 from noisycount.engines.duckdb import files, foreign
-from noisycount.engines.duckdb.check_facts import with_values
+from noisycount.engines.duckdb.check_facts import with_value_facts
 from noisycount.engines.duckdb.dialect import DuckDBCounting
 from noisycount.engines.duckdb.relation import (
     Description,
@@ -225,7 +225,7 @@ class DuckDBSource(EngineSource):
         """Return the check of a file, for its owner, even if cells are unreadable; see `open_unprepared`."""
         source = cls.open_unprepared(path, is_for_check=True, **options)
         with source, source.cursors.cursor_for_query() as cursor:
-            check = with_values(cursor, source.check(), source.unit)
+            check = with_value_facts(cursor, source.check(), source.unit)
         types = {column.name: column.type for column in check.columns}
         Schema({}, types).for_questions(source.unit, columns)  # names of no column are refused
         return check

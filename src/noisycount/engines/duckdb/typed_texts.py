@@ -21,7 +21,7 @@ from noisycount.engines.duckdb.connection import Connection, quoted_name, quoted
 from noisycount.engines.duckdb.layout import is_value
 from noisycount.engines.duckdb.texts import Lines
 from noisycount.engines.formats import ColumnFormat
-from noisycount.engines.guesses import Guess, guessed_form, guessed_of_types, other_forms
+from noisycount.engines.guesses import Guess, guess_for_stored_types, guessed_form, other_forms
 from noisycount.frozen import frozen
 from noisycount.query.schema import Kind
 
@@ -249,7 +249,7 @@ class TextTable:
     def _guess(self, name: str, cells: Sequence[str]) -> Guess:
         """Return a guess of the form of a column, from some of its cells."""
         if name in self.types:
-            return guessed_of_types(self.types[name], cells, name)
+            return guess_for_stored_types(self.types[name], cells, name)
         return guessed_form(cells, name)
 
     def _sampled_cells(self) -> dict[str, list[str]]:

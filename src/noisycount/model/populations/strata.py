@@ -150,7 +150,7 @@ class Strata(Population):
         return Informed(rest, int(held.sum()), int(positive.sum()))
 
     def neighbours(self) -> Iterator[IndependentNeighbours]:
-        """Yield one pair for each different uncertain rate; records of a certain rate have no neighbours.
+        """Yield one pair for each different rate between 0 and 1; records of rate 0 or 1 have no neighbours.
 
         Raises:
             ValueError: If all records are certain.

@@ -133,7 +133,7 @@ ROW_CHOICES = {
 
 
 def row_choices(columns: Mapping[str, Kind]) -> list[tuple[str, str]]:
-    """Return the choices of the rows of a person that must satisfy the conditions: their names and their words.
+    """Return the name and the words of each choice of the rows of a person that must satisfy the conditions.
 
     Example:
         >>> row_choices({})[1]
