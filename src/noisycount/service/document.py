@@ -58,9 +58,9 @@ def document_reply(name: str, description: str, types: str = "", *, some: str = 
 
 
 def with_examples(openapi: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return a function that makes the document, with examples in place of their names.
+    """Return the OpenAPI document that `openapi` makes, with examples in place of their names.
 
-    FastAPI would drop their null members.
+    FastAPI itself would drop the null members of examples.
     """
     document = openapi()
     replies = (operation["responses"] for path in document["paths"].values() for operation in path.values())

@@ -147,8 +147,8 @@ class Layout:
     def read(cls, first: Sequence[str], form: FileFormat, where: str, *, repairs: bool = False) -> "Layout":
         """Return the layout of a table by its first row.
 
-        `where` names the row in messages. If `repairs`, what the names lack is added to the form, and listed as a
-        fault.
+        `where` names the row in messages. If `repairs`, the form is completed so that all columns have usable names,
+        and this is listed as a fault.
 
         Raises:
             SourceError: The row has no names, or two that are equal.

@@ -453,7 +453,7 @@ def _repeats_name(cell: str, name: str, values: Sequence[str]) -> bool:
 
 
 def _is_other_text(cell: str, values: Sequence[str]) -> bool:
-    """Return True if a cell is a question, or unlike the values below: text above codes, or words above single words."""
+    """Return True if a cell is a question, or unlike the values below: a text above codes, or words above one word."""
     if "?" in cell and not any("?" in value for value in values):
         return True
     if all(map(_is_code, values)):

@@ -84,7 +84,7 @@ class Known(Population):
         return Moments.of_count(self.size, max(counts, key=lambda k: k * (self.size - k)))
 
     def neighbours(self) -> Iterator[IndependentNeighbours]:
-        """Return the populations with a positive and with a negative last record, for each count of the known ones."""
+        """Yield, for each count of the known records, the populations with a positive and with a negative last one."""
         counts = range(self.size) if self.count is None else [self.count]
         return map(self._neighbours_at, counts)
 
