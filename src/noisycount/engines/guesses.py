@@ -386,7 +386,7 @@ def guess_for_stored_types(types: Mapping[Kind, int], cells: Iterable[str], name
     even if they look like numbers.
 
     Example:
-        >>> guessed_of_types({Kind.TEXT: 2}, ["501", "10001"]).form.kind
+        >>> guess_for_stored_types({Kind.TEXT: 2}, ["501", "10001"]).form.kind
         <Kind.TEXT: 'text'>
     """
     total = sum(types.values())
