@@ -137,7 +137,7 @@ class LazySource(CountedSource):
         """Open the records, and raise an error for unreadable or unexpected values; see ``Source.prepare``."""
         self._compared_source().prepare(columns)
 
-    def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
+    def _count_checked(self, predicates: Sequence[Predicate]) -> list[int]:
         if len(predicates) > _MAX_SHARED:
             return self._count_unchanged(predicates)
         return self.scans.result(predicates, self._count_in_one_scan)
@@ -156,12 +156,12 @@ class LazySource(CountedSource):
         self.require_unchanged()
         return counts
 
-    def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
+    def _count_checked_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
         counts = self._source_to_count().count_cells(question)
         self.require_unchanged()
         return counts
 
-    def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
+    def _count_checked_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
         yield from self._source_to_count().count_keys(question)
         self.require_unchanged()
 

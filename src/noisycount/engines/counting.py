@@ -173,21 +173,21 @@ class EngineSource(CountedSource):
         """Return the condition that is counted in place of a question's condition; by default the same condition."""
         return where
 
-    def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
+    def _count_checked(self, predicates: Sequence[Predicate]) -> list[int]:
         columns = columns_of((), predicates)
         counted = [self._restrict_condition((), predicate) or predicate for predicate in predicates]
         counts = self._counting(columns).count(counted)
         self._require_same(columns)
         return counts
 
-    def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
+    def _count_checked_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
         columns = columns_of(question.keys.parts, [question.where])
         where = self._restrict_condition(question.keys.parts, question.where)
         counts = self._counting(columns).count_cells(replace(question, where=where))
         self._require_same(columns)
         return counts
 
-    def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
+    def _count_checked_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
         columns = columns_of(question.parts, [question.where])
         where = self._restrict_condition(question.parts, question.where)
         yield from self._counting(columns).count_keys(replace(question, where=where))

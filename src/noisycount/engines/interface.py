@@ -224,26 +224,26 @@ class CountedSource(Closeable):
         if not predicates:
             self.require_unchanged()
             return []
-        return self._counts(predicates)
+        return self._count_checked(predicates)
 
     def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
         """Return the true counts of a table; see `Source.count_cells`."""
         self._require_known(question.keys.parts, question.where)
-        return self._cells(question)
+        return self._count_checked_cells(question)
 
     def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
         """Yield the groups that have units, and their counts; see `Source.count_keys`."""
         self._require_known(question.parts, question.where)
-        return self._keys(question)
+        return self._count_checked_keys(question)
 
     @abstractmethod
-    def _counts(self, predicates: Sequence[Predicate]) -> list[int]: ...
+    def _count_checked(self, predicates: Sequence[Predicate]) -> list[int]: ...
 
     @abstractmethod
-    def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]: ...
+    def _count_checked_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]: ...
 
     @abstractmethod
-    def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]: ...
+    def _count_checked_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]: ...
 
     def _require_known(self, parts: Iterable[GroupBy], where: Predicate | None) -> None:
         """Raise SourceError if a table uses other columns than those of the schema."""

@@ -169,7 +169,7 @@ class MemorySource(TypedSource):
         """Raise SourceError if the source is closed. The records cannot change."""
         self._open_records()
 
-    def _counts(self, predicates: Sequence[Predicate]) -> list[int]:
+    def _count_checked(self, predicates: Sequence[Predicate]) -> list[int]:
         units: list[set[Hashable]] = [set() for _ in predicates]
         records = records_with_person_values(self._open_records(), self.unit, (), predicates)
         for number, record in enumerate(records):
@@ -179,10 +179,10 @@ class MemorySource(TypedSource):
                     matching.add(unit)
         return [len(matching) for matching in units]
 
-    def _cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
+    def _count_checked_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
         return cell_counts(self._open_records(), self.unit, question)
 
-    def _keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
+    def _count_checked_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
         return key_counts(self._open_records(), self.unit, question)
 
     def close(self) -> None:

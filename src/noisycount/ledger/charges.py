@@ -39,7 +39,7 @@ def find_stored_entry(  # noqa: PLR0913, PLR0917 - what decides about a request
     request: Request,
     forms: Sequence[Request],
 ) -> Entry | None:
-    """Return the debit that is returned for a request in place of a new one, or None.
+    """Return the existing debit that answers a request without a new debit; None if there is no such debit.
 
     Args:
         connection: The connection of the transaction.

@@ -1,7 +1,7 @@
 """Drafts of a data set of several tables: the files of a folder, or the tables of a database or of a server.
 
 `find_places` and `server_places` list the tables. `join_tables` finds the column of persons, links and look-ups by
-names of columns, and `group_section` composes the text, in which proposals that only the owner can judge are comments.
+names of columns. `group_section` composes the text; proposals that only the owner can judge are comments in it.
 """
 
 import re

@@ -181,10 +181,10 @@ def result_of(statement: ClauseElement, api: Api) -> Frame:
     Dates and times are bound as texts: as values, Spark would shift them by the zone of the machine.
     """
     text, values = text_of(statement, SPARK)
-    bound = {name: _text(value) if isinstance(value, date) else value for name, value in values.items()}
+    bound = {name: _date_text(value) if isinstance(value, date) else value for name, value in values.items()}
     frame: Frame = api.session.sql(text, args=bound)
     return frame
 
 
-def _text(value: date) -> str:
+def _date_text(value: date) -> str:
     return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()

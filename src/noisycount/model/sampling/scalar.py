@@ -172,7 +172,8 @@ def discrete_gaussian(scale: Fraction, integers: RandomIntegers) -> int:
 def rounded_laplace(scale: Fraction, integers: RandomIntegers) -> int:
     """Return one exact draw of the continuous Laplace distribution, rounded to the nearest integer.
 
-    P[|Z| >= j] = e^(−(j − 1/2)/scale) for j >= 1: a Bernoulli variable, then a geometric one.
+    As P[|Z| >= j] = e^(−(j − 1/2)/scale) for j >= 1, a Bernoulli variable decides if Z is 0, and a geometric variable
+    then gives |Z| − 1.
     """
     if bernoulli_exp(scale.denominator, 2 * scale.numerator, integers):
         magnitude = 1 + exponential_steps(scale, integers)
