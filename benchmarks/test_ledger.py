@@ -15,7 +15,7 @@ from tests.helpers.ledger_crowd import crowd
 from benchmarks.comparison import Comparison, Show, sized
 from noisycount.ledger.chain import answer_columns, debit_columns
 from noisycount.ledger.entries import Entry, Request
-from noisycount.ledger.ledger import Ledger
+from noisycount.ledger.ledger import Ledger, Selection
 from noisycount.ledger.state import LedgerState
 from noisycount.ledger.storage import COLUMNS
 
@@ -27,7 +27,10 @@ PRICE = Fraction(1, 1000)
 
 
 def test_a_ledger_opens_from_its_newest_checkpoint(tmp_path: Path, show: Show) -> None:
-    """Until it states what was spent, and until it answers a question of its first rows; in processor time."""
+    """Until it states what was spent, answers a question of its first rows, or shows a page; in processor time.
+
+    Only verifying it reads all rows, and computes their hashes.
+    """
     path = tmp_path / "ledger.db"
     write(path)
     opened, asked = processor_time(partial(opening, path)), processor_time(partial(repeat, path))
@@ -35,6 +38,8 @@ def test_a_ledger_opens_from_its_newest_checkpoint(tmp_path: Path, show: Show) -
     compared = Comparison(f"opening {ROWS:,} rows", opened, "reading all", rival, OPENING)
     show(compared)
     show(Comparison("  and an old answer", asked, "reading all", rival, OPENING))
+    show(Comparison("  and its newest page", processor_time(partial(page, path)), "reading all", rival, OPENING))
+    show(Comparison("  verifying all rows", processor_time(partial(verify, path), 1), "reading all", rival))
     assert compared.kept
 
 
@@ -85,16 +90,29 @@ def repeat(path: Path) -> None:
         assert (entry.answer, bool(charged)) == (0, False)
 
 
+def page(path: Path) -> None:
+    """Show the newest debits of an analyst, as a page of the service does."""
+    with Ledger.open(f"sqlite:///{path}") as ledger:
+        assert len(ledger.select(Selection(analyst="ana3"), limit=5).entries) == 5
+
+
+def verify(path: Path) -> None:
+    """Verify the chain, as `noisycount ledger verify` does."""
+    with Ledger.open(f"sqlite:///{path}") as ledger:
+        assert ledger.verify().broken is None
+        assert not ledger.has_top_up()
+
+
 def scan(path: Path) -> None:
     """Read all rows by SQLite alone."""
     with closing(sqlite3.connect(path)) as shell:
         assert sum(1 for _ in shell.execute("SELECT * FROM ledger")) >= ROWS
 
 
-def processor_time(action: partial[None]) -> float:
-    """Return the least processor time of three runs of an action."""
+def processor_time(action: partial[None], runs: int = 3) -> float:
+    """Return the least processor time of some runs of an action."""
     times = []
-    for _ in range(3):
+    for _ in range(runs):
         begun = time.process_time()
         action()
         times.append(time.process_time() - begun)

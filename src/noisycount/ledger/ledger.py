@@ -376,6 +376,13 @@ class Ledger(Shown):
         with self.transactions.transaction() as connection, all_rows(connection) as rows:
             return list(map(dict, rows))
 
+    def has_top_up(self) -> bool:
+        """Return True if a debit tops up another one. Reads the questions of all debits, and checks no hash."""
+        is_top_up = LEDGER.c.question.contains('"replaces": ')
+        query = select(LEDGER.c.number).where(LEDGER.c.kind == chain.DEBIT, is_top_up).limit(1)
+        with self.transactions.transaction() as connection:
+            return connection.execute(query).first() is not None
+
     def verify(self, known_head: Head | None = None) -> Verification:
         """Read the whole chain, and return its newest valid row, with the first broken row if there is one.
 

@@ -120,6 +120,20 @@ def test_a_ledger_without_them_is_silent(run: Run, configured: Path) -> None:
     assert run("ledger", "verify", "--json").object["unproven_top_ups"] == []
 
 
+def test_verify_reads_the_rows_once_if_no_debit_is_a_top_up(
+    run: Run, configured: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only a top-up needs a second reading of all rows, and their entries."""
+    with Ledger.open(f"sqlite:///{configured.parent}/ledger.db") as ledger, monkeypatch.context() as patched:
+        buy(ledger, "visits", ("0.5",))
+        assert not ledger.has_top_up()
+        patched.delattr(Ledger, "rows")
+        assert run("ledger", "verify", "--json").object["unproven_top_ups"] == []
+        buy(ledger, "visits", ("0.5", "0.6"))
+        assert ledger.has_top_up()
+    assert len(run("ledger", "verify", "--json").object["unproven_top_ups"]) == 1
+
+
 COARSE, FINE = Fraction(1, 2), Fraction(1, 3)  # e^-ε₁ and e^-ε₂
 COUNTS = [(0, 0), (3, 1), (1, 3), (5, 0), (2, 1)]
 

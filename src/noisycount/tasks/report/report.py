@@ -138,7 +138,9 @@ def _is_exact(entry: Entry, server_names: Iterable[str], editions: Iterable[tupl
 def unproven_in(configuration: Config, number: int) -> list[UnprovenTopUp]:
     """Return the unproven top-ups among the first rows of the ledger of a configuration, which were verified."""
     with existing_ledger(configuration, anchored=False) as ledger:
-        return [] if ledger is None else unproven_top_ups(ledger.rows()[:number], configuration)
+        if ledger is None or not ledger.has_top_up():
+            return []
+        return unproven_top_ups(ledger.rows()[:number], configuration)
 
 
 def unproven_words(top_ups: Sequence[UnprovenTopUp]) -> list[str]:
