@@ -19,7 +19,14 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
 from noisycount.service import server
-from noisycount.service.server import Connection, accept_batch_size, end_overdue, largest_connection_count
+from noisycount.service.server import (
+    Connection,
+    SharedListener,
+    accept_batch_size,
+    end_overdue,
+    largest_connection_count,
+    listening_socket,
+)
 from tests.helpers.service_process import demo_process
 from tests.service.conftest import PATIENCE
 
@@ -206,3 +213,15 @@ def test_places_follow_from_the_files_that_may_be_open(monkeypatch: pytest.Monke
         assert files == resource.RLIM_INFINITY or most + at_once <= files * 5 / 8
         assert most <= 4096
     assert server.HEAD == 10
+
+
+def test_a_process_with_more_connections_accepts_the_next_one_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of several processes at one socket, that with fewer connections accepts first. None waits longer than 2 ms."""
+    waits: list[float] = []
+    with SharedListener(fileno=listening_socket("127.0.0.1", 0).detach()) as listener:
+        monkeypatch.setattr(time, "sleep", waits.append)
+        for number in (0, 10, 30, 1000):
+            listener.connections = range(number)
+            with socket.create_connection(listener.getsockname(), PATIENCE), listener.accept()[0] as accepted:
+                assert accepted.getsockname() == listener.getsockname()
+    assert waits == pytest.approx([0, 0.0005, 0.0015, 0.002])

@@ -43,7 +43,7 @@ class CheckedFiles:
 
 
 _MAX_SHARED = 8  # largest number of predicates that share a scan with other threads
-_GATHERING = 0.006  # seconds in which the threads that one commit woke reach the same scan
+_GATHERING = 0.01  # seconds in which the threads that one commit woke reach the same scan
 
 
 @dataclass(slots=True)

@@ -11,8 +11,9 @@ import signal
 import socket
 import sys
 import threading
+import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import partial
@@ -133,6 +134,8 @@ def _open_file_limit() -> int:
     return _MOST * 8 if soft == resource.RLIM_INFINITY else soft
 
 
+# Seconds for each open connection that one of several processes waits before it accepts another one, and at most.
+_ACCEPT_WAIT, _LONGEST_ACCEPT_WAIT = 0.00005, 0.002
 _WAITING = 2048  # connections in the queue of the socket that are not accepted yet
 _LINES = 600  # lines of each kind in the log a minute, in addition to the requests that an analyst may send a minute
 _TICKS_OF_A_SECOND = 10  # calls of `on_tick` by uvicorn a second
@@ -271,6 +274,20 @@ def listening_socket(host: str, port: int) -> socket.socket:
         raise NoisyCountError(f"--host {host!r} --port {port} cannot be used ({why}): name another") from None
 
 
+class SharedListener(socket.socket):
+    """Listening socket of several processes. The more connections a process has, the later it accepts another one.
+
+    So the connections spread evenly: a process with two thirds of them would be busy while another one is idle.
+    """
+
+    connections: Sized = ()  # open connections of this process
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """Accept a connection, after a wait in which a process with fewer connections may accept it."""
+        time.sleep(min(_LONGEST_ACCEPT_WAIT, _ACCEPT_WAIT * len(self.connections)))
+        return super().accept()
+
+
 def run(
     configuration: Config,
     listener: socket.socket,
@@ -306,6 +323,9 @@ def run(
             timeout_graceful_shutdown=round(state.patience) + 1,
         )
         server = _Server(config, state, app.state.late)
+        if shared is not None:
+            listener = SharedListener(fileno=listener.detach())
+            listener.connections = server.server_state.connections
         with server.handle_signals(), log_faults(lines):
             ready()
             lines({"event": "started"})
