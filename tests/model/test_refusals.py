@@ -155,15 +155,15 @@ rates must be probabilities between 0 and 1, got -1e-09$
     nc.Strata([3], [-1e-09])
 rates must be probabilities between 0 and 1, got nan$
     nc.Strata([3], [nan])
-sizes and rates must be two rows of one length…(2,) and (1,)$
+sizes and rates must be two lists with one number per group…(2,) and (1,)$
     nc.Strata([3, 4], [0.5])
-sizes and rates must be two rows of one length, at least 1, got shapes
+sizes and rates must be two lists with one number per group, got shapes
     nc.Strata([], [])
-sizes and rates must be two rows of one length…(1, 1)$
+sizes and rates must be two lists with one number per group…(1, 1)$
     nc.Strata([[3]], [[0.5]])
-sizes and rates must be two rows of one length…() and ()$
+sizes and rates must be two lists with one number per group…() and ()$
     nc.Strata(3, 0.5)
-sizes and rates must be numbers, one a group: give two lists$
+sizes and rates must be two lists with one number per group$
     nc.Strata(['many'], [0.5])
 probabilities must not be negative and add up to 1, … sum of 1.1$
     nc.Tabulated([0.5, 0.6])

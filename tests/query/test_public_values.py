@@ -173,7 +173,7 @@ def test_a_long_list_is_searched_at_once() -> None:
         ({"town": "Bern"}, "values of 'town' are 'Bern', and the column is of kind text: write a list"),
         ({"town": ["Bern", "Bern"]}, "have 'Bern' twice"),
         ({"town": [1]}, "have 1, and the column is of kind text"),
-        ({"town": []}, "must be 1 to 10,000, got 0"),
+        ({"town": []}, "must list 1 to 10,000 values, got 0 values"),
         ({"age": "120 to 0"}, "does not rise: write the smaller end first"),
         ({"age": "0 to many"}, "write a range such as 0 to 120"),
         ({"age": ["a"]}, "write a number such as 30"),

@@ -478,9 +478,10 @@ def mark_kept_pairs(pairs: sa.Select[Any], records: StatementRecords, most: int)
 
 
 def require_units(without_unit: Iterable[Any]) -> None:
-    """Raise SourceError if one of the numbers of records without a unit is positive.
+    """Raise SourceError if records have no unit.
 
-    When the source was opened, all were 0.
+    `without_unit` has numbers of records without a unit, each as an integer or a flag. When the source was opened, all
+    were 0.
     """
     if any(without_unit):
         raise SourceError(

@@ -277,7 +277,7 @@ def hive_keys(place: Path, files: tuple[Path, ...]) -> tuple[Keys, ...]:
 
 
 def _keys_around(folders: tuple[str, ...]) -> Keys:
-    """Return the keys of the innermost folders."""
+    """Return the partition keys of the innermost folders: (name, value) for each folder called name=value."""
     keys: list[tuple[str, str]] = []
     for folder in reversed(folders):
         name, mark, value = folder.partition("=")

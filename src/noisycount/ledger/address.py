@@ -350,7 +350,11 @@ def upgrade(connection: Connection) -> bool:
 
 
 def _upgrade_rows(older: Sequence[Any]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the chain with the debits and answers of older rows."""
+    """Yield the rows of the present form of a ledger, each with the hash of the chain, from rows of the older form.
+
+    A row of the older form is a debit, with its answer if it has one. It becomes one row for the debit, and one more
+    for the answer.
+    """
     head, analyst, datasets = Head(), Loss(), dict[str, Loss]()
     for row in older:
         try:

@@ -194,7 +194,15 @@ def roots(function: Callable[[Reals], Reals], low: Reals, high: Reals) -> Reals:
 
 
 def _next_share(points: tuple[Reals, Reals, Reals], values: tuple[Reals, Reals, Reals]) -> Reals:
-    """Return the next position between the first and the second point, from 0 to 1."""
+    """Return the position at which `roots` evaluates each function next: 0 at the first point, 1 at the second.
+
+    The root lies between the first and the second point. The third point is the one that the last step of `roots`
+    replaced. The position is that of inverse quadratic interpolation if that is safe, otherwise 0.5.
+
+    Args:
+        points: The three points, each with one element for each function.
+        values: The values of the functions at the points.
+    """
     with np.errstate(all="ignore"):
         is_smooth, share = _inverse_quadratic_step(points, values)
     return np.where(is_smooth & np.isfinite(share), share, 0.5)

@@ -84,7 +84,9 @@ def _parse_list(kind: Kind, items: Sequence[object]) -> PublicValues:
             )
         values.append(value)
     if not 1 <= len(values) <= MOST_VALUES:
-        raise ValueError(f"must be 1 to {MOST_VALUES:,}, got {len(values):,}: state a range such as 0 to 120")
+        raise ValueError(
+            f"must list 1 to {MOST_VALUES:,} values, got {len(values):,} values: state a range such as 0 to 120"
+        )
     if len({*values}) < len(values):
         again = next(value for place, value in enumerate(values) if value in values[:place])
         raise ValueError(f"have {shortened_repr(again)} twice: list each once")

@@ -361,7 +361,11 @@ def _column_grouping(item: ColumnGrouping) -> GroupBy:
 def _keys_and_codes(
     stored: Mapping[str, Any] | None, hidden: Sequence[Sequence[Any]], parts: int
 ) -> tuple[list[list[Any]], Codes]:
-    """Return the keys of each column, and for each cell the indices of its keys among them."""
+    """Return the keys of each column as lists, and the codes of the cells, shape (cells, columns).
+
+    A code is the position of a cell's key in the list of its column. `hidden` has the keys of each cell, and is used if
+    no keys are stored.
+    """
     if stored is None:
         columns = [[row[part] for row in hidden] for part in range(parts)]
         values = [list({json.dumps(key): key for key in column}.values()) for column in columns]
@@ -376,7 +380,7 @@ def _keys_and_codes(
 
 
 def _reorder_cells(values: list[list[Any]], codes: Codes, order: NDArray[np.int64]) -> tuple[list[list[Any]], Codes]:
-    """Return the keys of each column, and the indices of the keys of each cell, after a change of the order of cells.
+    """Return the lists of keys and the codes of `_keys_and_codes`, with the cells in another order.
 
     The keys of a column have the order in which they first appear in the cells, as in the question that was asked.
     """

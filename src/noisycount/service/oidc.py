@@ -284,7 +284,7 @@ def _content_of(path: Path) -> bytes:
 
 
 def _public_keys(content: bytes) -> tuple[Key, ...]:
-    """Return the keys of a JSON Web Key Set that can check signatures.
+    """Parse the issuer's key document (a JSON Web Key Set, JWKS) and return its keys that verify signatures.
 
     Shared secrets are left out, as they can also sign, and keys of unknown types (RFC 7517, section 5).
     """

@@ -337,10 +337,11 @@ def _meaning_text(risk: Risk, risks: Risks, delta: str) -> str:
 
 
 def _guaranteed_odds_text(risk: Risk, risks: Risks) -> str:
-    """Return the odds that the noise alone guarantees, in words; empty if it has no ε or the bound does not apply.
+    """Return a clause with the odds that the ε of the noise guarantees against an adversary.
 
-    If records are independent, an adversary who knows less than the worst case sees a mixture of the answers that the
-    worst case sees. So the ε of the worst case holds against this adversary too.
+    The clause is empty if the noise has no ε, or if its ε does not hold against this adversary. If records are
+    independent, an adversary who knows less than the worst case sees a mixture of the answers that the worst case sees.
+    So the ε of the worst case holds against this adversary too.
     """
     epsilon = risks.setting.noise_epsilon
     rate = risks.setting.assumed.rate

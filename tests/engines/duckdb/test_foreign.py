@@ -83,7 +83,7 @@ def test_a_table_or_view_of_sqlite_is_chosen(tmp_path: Path) -> None:
         SourceError, match=r"has 2 tables \('old', 'visits'\): state the one with the records, by --table"
     ):
         DuckDBSource.open(path)
-    with pytest.raises(SourceError, match="has no table: give it one"):
+    with pytest.raises(SourceError, match="has no table: choose a file that has a table"):
         DuckDBSource.open(write_sqlite(tmp_path / "empty.db", MADE, "DROP TABLE visits"))
 
 

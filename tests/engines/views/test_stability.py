@@ -133,9 +133,9 @@ REFUSED = {
     'WITH "Ärzte" AS (SELECT * FROM years) SELECT s.person FROM seen s JOIN "ärzte" k ON k.town = s.town': NESTED,
     "SELECT * EXCLUDE (x) FROM seen": "it has EXCEPT",
     "SELECT * REPLACE (x AS person) FROM seen": "it has REPLACE",
-    "SELECT * FROM seen a JOIN towns b ON a.town = b.town": "it shows a star of several relations",
+    "SELECT * FROM seen a JOIN towns b ON a.town = b.town": "it selects * from several tables or from a struct",
     "SELECT a.person FROM seen a, seen b, years b WHERE a.person = b.person": "several of its relations are named 'b'",
-    "SELECT person, st.* FROM lists st": "it shows a star of several",
+    "SELECT person, st.* FROM lists st": "it selects * from several tables or from a struct",
     "SELECT st.f AS person FROM lists AS st JOIN lists AS b ON st.person = b.person": JOINED.replace(
         "a with", "st with"
     ),

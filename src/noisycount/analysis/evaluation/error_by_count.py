@@ -44,13 +44,16 @@ _ENTRIES = 1 << 18  # errors evaluated at once: 2 MB
 
 @frozen(eq=False, slots=False)
 class ErrorByCount:
-    """Panels of the error Z of an answer, and the posterior mean at their nodes."""
+    """Intervals (panels) of the error Z of an answer, and the posterior mean at the nodes of each interval."""
 
     case: Case
 
     @classmethod
     def of_case(cls, case: Case) -> "ErrorByCount | None":
-        """Return the panels. None if a direct sum over so few counts is faster, or the panels would not be precise."""
+        """Return the panels of a case, over which the integrals are computed.
+
+        Return None if a direct sum over its few counts is faster, or if the panels would not be precise.
+        """
         is_analytic = case.errors.smooth_over > 0 and not case.errors.is_discrete
         is_wide = case.is_smooth or (is_analytic and case.errors.spread >= _WIDE)
         if not is_wide or case.counts.size < (_MANY_LOOK_UPS if case.errors.is_geometric else _MANY):

@@ -123,10 +123,11 @@ class Mesh:
 
 @frozen(eq=False)
 class SumsBelowLargestLoss:
-    """Sums of w at an ε just below the largest loss λ, with the factor e^λ − e^ε taken out.
+    """Sums of the excess w = (P₊ − e^ε·P₋)/Q over counts, at an ε just below the largest loss λ.
 
-    If the noise were one exponential for all counts k, then Σ Q·w·e^(r·(k − y)) = (e^λ − e^ε)·M₋·e^(−r·y) for an
-    answer y. At counts above y the noise is smaller than that exponential; the sums subtract the deficit there.
+    The factor e^λ − e^ε is taken out, so that the sums do not cancel. `LargestLoss` defines Q, r, M₋ and λ. If the
+    noise were one exponential for all counts k, then Σ Q·w·e^(r·(k − y)) = (e^λ − e^ε)·M₋·e^(−r·y) for an answer y. At
+    counts above y the noise is smaller than that exponential; the sums subtract the deficit there.
     """
 
     largest: LargestLoss
@@ -170,9 +171,11 @@ class SumsBelowLargestLoss:
         return self._log_gain(answer) - math.log(self._tail_divisor)
 
     def beyond(self, answer: float) -> Certified:
-        """Return P₊[Y >= y] − e^ε·P₋[Y >= y], with an infinite error for ε >= λ.
+        """Return P₊[Y >= y] − e^ε·P₋[Y >= y] for the answer y, under the two distributions P₊ and P₋ of the pair.
 
-        For continuous noise it is (e^λ − e^ε)·M₋·e^(−r·y)/2 − Σ_{k > y} Q·w·(cosh(r·(k − y)) − 1).
+        For continuous noise it is (e^λ − e^ε)·M₋·e^(−r·y)/2 − Σ_{k > y} Q·w·(cosh(r·(k − y)) − 1), with the symbols of
+        the class and of `LargestLoss`. If ε >= λ or a term would overflow, this formula does not apply: the result has
+        an infinite error, so that the caller takes another formula.
         """
         if self.gap <= 0:
             return Certified(0.0, math.inf)

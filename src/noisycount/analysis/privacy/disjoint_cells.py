@@ -359,7 +359,11 @@ def delta_lower_binned(move: CellMove, epsilons: list[float]) -> list[float]:
 
 @lru_cache(maxsize=16)  # the lower and the upper bound use it
 def noiseless_delta_bounds(move: CellMove, epsilons: tuple[float, ...]) -> list[tuple[float, float]]:
-    """Return bounds of δ₊ of a move without noise, summed over both counts; (0, 1) if there are too many counts."""
+    """Return bounds of δ₊ if both cells of a move are counted without noise, for each ε.
+
+    δ₊ is summed over all pairs of a count of the first cell and a count of the second cell. If there are too many
+    pairs, or no record can be in another cell, the bounds are (0, 1).
+    """
     if move.rate >= 1 or not _has_narrow_counts(move):
         return [(0.0, 1.0)] * len(epsilons)
     others, bounds = Others.from_move(move), []
@@ -373,7 +377,7 @@ def noiseless_delta_bounds(move: CellMove, epsilons: tuple[float, ...]) -> list[
 
 
 def _has_narrow_counts(move: CellMove) -> bool:
-    """Return True if the counts of a cell vary so little that δ can be summed over a table of both counts."""
+    """Return True if the counts of both cells vary so little that δ can be summed over all pairs of counts."""
     rate = max(move.first.rate, move.second.rate)
     return _DEVIATIONS * math.sqrt(move.size * rate) <= _WIDEST_CELL
 

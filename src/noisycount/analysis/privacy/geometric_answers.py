@@ -235,7 +235,10 @@ class GeometricAnswers:
         return [list(row) for row in zip(*rows, strict=True)]
 
     def _shorten_window(self, one: Weighed, near: int) -> Weighed:
-        """Return a window without counts at its ends that change δ little."""
+        """Return a window without the counts at its ends that change δ little.
+
+        `near` is the number of counts to keep on each side of the threshold, if omitting the others changes little.
+        """
         if not one.is_hidden:
             return one
         allowed = _LEFT_OUT * one.known.value

@@ -130,7 +130,7 @@ def choose_table(place: Path, names: Sequence[str], table: str | None, noun: str
     if table in names:
         return str(table)
     if not names:
-        raise SourceError(f"{str(place)!r} has no {noun}: give it one with the records")
+        raise SourceError(f"{str(place)!r} has no {noun}: choose a file that has a {noun} with the records")
     if table is None and len(names) == 1:
         return names[0]
     if table is not None:

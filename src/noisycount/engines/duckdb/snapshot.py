@@ -177,7 +177,7 @@ def _copy_table(frame: object, connection: Connection) -> Snapshot:
 def _require_names(names: Sequence[str]) -> None:
     """Raise SourceError if columns have no distinct names."""
     if not names:
-        raise SourceError("frame has no columns: give it one with the records")
+        raise SourceError("frame has no columns: pass a frame with the columns of the records")
     repeated = [name for name, number in Counter(map(str.lower, names)).items() if number > 1]
     if repeated:
         raise SourceError(f"frame has the name {repeated[0]!r} twice, in whatever case: give each column another name")

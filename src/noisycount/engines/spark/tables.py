@@ -49,7 +49,10 @@ def join(  # noqa: PLR0913 - one argument a property of the tables
 def _open_tables(
     api: Api, tables: Sequence[TableFacts], sources: Mapping[str, SparkSource], schema: Schema
 ) -> AbstractContextManager[SparkReading]:
-    """Read the present state of all tables, and return a context that joins views of them."""
+    """Read the present version of all tables, and return a context manager that opens and joins these versions.
+
+    The context manager yields the joined records, ready to be counted. All counts within it see the same records.
+    """
     views = {name: source.read_view() for name, source in sources.items()}
 
     @contextmanager

@@ -134,7 +134,7 @@ def _parse_sql(text: str, dialect: str) -> exp.Expr:
 
 
 def _is_quoted(token: Token) -> bool:
-    """Return True if a token is a name in quotation marks or a text."""
+    """Return True if a token is a quoted name or a text literal."""
     return token.token_type in {TokenType.IDENTIFIER, TokenType.STRING}
 
 

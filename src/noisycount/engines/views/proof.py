@@ -344,7 +344,7 @@ class _Scope:
                 continue
             table = fold(expression.table, self.dialect) if isinstance(expression, exp.Column) else ""
             if (table not in self.relations if table else len(self.relations) > 1) or self._is_struct(table):
-                raise UnprovenError("it shows a star of several relations: name the columns")
+                raise UnprovenError("it selects * from several tables or from a struct: name the columns instead")
             alias = table or next(iter(self.relations))
             for name in self.relations[alias].columns:
                 if names[position : position + 1] != [name]:

@@ -156,7 +156,7 @@ class NoiseSum(SymmetricNoise):
 
     @property
     def _single_gaussian(self) -> GaussianErrors:
-        """The distribution of the sum, if it is a single continuous Gaussian noise."""
+        """Gaussian distribution of the sum. It is valid only if `_is_gaussian` is true."""
         return GaussianErrors(math.sqrt(self.variance))
 
 

@@ -222,10 +222,10 @@ def _check_groups(sizes: ArrayLike, rates: ArrayLike) -> tuple[NDArray[np.int64]
     try:
         whole, shares = np.asarray(sizes, dtype=np.float64), np.asarray(rates, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError("sizes and rates must be numbers, one a group: give two lists") from None
+        raise ValueError("sizes and rates must be two lists with one number per group") from None
     if whole.ndim != 1 or whole.shape != shares.shape or not whole.size:
         raise ValueError(
-            f"sizes and rates must be two rows of one length, at least 1, got shapes {whole.shape} and {shares.shape}"
+            f"sizes and rates must be two lists with one number per group, got shapes {whole.shape} and {shares.shape}"
         )
     for name, values, fine, meant in (
         ("sizes", whole, (whole >= 0) & (whole == np.floor(whole)), "whole numbers from 0"),

@@ -220,7 +220,9 @@ def _day_of_views(query: RefineQuery) -> str:
         return query.day
     match = None if query.file is None else _DAY.search(query.file.name)
     if match is None or query.noises:
-        raise NoisyCountError(f"{query.place} does not say its day: give --day, or its one --noise and --scale")
+        raise NoisyCountError(
+            f"the noise of {query.place} is unknown: state its day by --day, or a single --noise with its --scale"
+        )
     year, month, day = map(int, match.groups())
     return f"{year:04d}-{month:02d}-{day:02d}"
 

@@ -72,7 +72,7 @@ def files(here: Path) -> None:
         (("x.json",), "'x.json' is no table of noisycount"),
         (("broken.json",), "'broken.json' is no JSON: check that it is whole"),
         (("x.json", *NOISE), "'x.json' states its noise itself: leave --epsilon"),
-        (("v.tsv",), "'v.tsv' does not say its day: give --day"),
+        (("v.tsv",), "the noise of 'v.tsv' is unknown: state its day by --day"),
         (("v.tsv", *NOISE, "--total", "9"), "only answers from a threshold on"),
         (("v.tsv", *NOISE, "--ranks"), "which say nothing of the others: leave --ranks out"),
         (("v.tsv", *NOISE, "--prior", "learned"), "leave --prior out"),
