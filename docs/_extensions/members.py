@@ -12,8 +12,8 @@ _INSIDE = {
     *("is_discrete", "is_log_concave", "likelihood", "log_density", "log_exceedance", "log_tail"),
     *("log_within", "name", "on_grid", "sampler", "scales", "tail", "variance_rounding"),
     # of populations: what analysis asks of a prior
-    *("are_independent", "deep_prior", "exact_log_step", "expansion", "expected_positives"),
-    *("has_chances", "kinks", "log_chances", "log_step", "log_steps", "moments", "neighbours"),
+    *("are_independent", "deep_prior", "exact_log_ratio_to_next", "expansion", "expected_positives"),
+    *("has_chances", "kinks", "log_chances", "log_ratio_to_next", "log_ratios_to_next", "moments", "neighbours"),
     *("of_logs", "sample", "smooth_prior", "table", "worst_neighbours"),
     # of atoms
     *("checked", "patterns"),

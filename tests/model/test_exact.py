@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import noisycount as nc
-from noisycount.model.laws.factors import LogStep, Moved, Product
+from noisycount.model.laws.factors import LogRatio, Product, ShiftedFactor
 
 
 @pytest.mark.parametrize("count", [0, 1, 10**12])
@@ -29,15 +29,15 @@ def test_the_factor_is_flat_on_its_support() -> None:
     """It changes the logarithm of no other factor."""
     factor = nc.Exact().likelihood(3, 10)
     assert factor.expansion(3)(np.zeros(2)).tolist() == [0.0, 0.0]
-    assert factor.log_step(3) == 0
-    assert factor.exact_log_step(3) == LogStep()
+    assert factor.log_ratio_to_next(3) == 0
+    assert factor.exact_log_ratio_to_next(3) == LogRatio()
 
 
 def test_two_different_exact_answers_contradict_each_other() -> None:
     """The support of their product is empty; moved by the difference they agree."""
     low, high = Product((nc.Exact().likelihood(3, 10), nc.Exact().likelihood(4, 10))).support
     assert low > high
-    assert Product((nc.Exact().likelihood(3, 10), Moved(nc.Exact().likelihood(4, 10), 1))).support == (3, 3)
+    assert Product((nc.Exact().likelihood(3, 10), ShiftedFactor(nc.Exact().likelihood(4, 10), 1))).support == (3, 3)
 
 
 def test_the_count_itself_has_a_likelihood_of_one() -> None:

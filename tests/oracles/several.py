@@ -87,7 +87,7 @@ def _box(counts: Sequence[Counts], mechanisms: Sequence[Mechanism]) -> list[rang
 
 def _reach(mechanism: Mechanism) -> int:
     """Return a bound beyond which noise is negligible."""
-    return 0 if isinstance(mechanism, Exact) else math.ceil(mechanism.errors.reach(_DEEP))
+    return 0 if isinstance(mechanism, Exact) else math.ceil(mechanism.errors.distance_at_depth(_DEEP))
 
 
 def _noisy(law: Law, mechanisms: Sequence[Mechanism], box: Sequence[range]) -> list[arb]:
@@ -129,7 +129,7 @@ def _integral(
         weights[counts] -= math.exp(epsilon) * p
     inner, outer = mechanisms
     last = {count for _, count in weights}
-    reach = math.ceil(outer.errors.reach(_SHALLOW))
+    reach = math.ceil(outer.errors.distance_at_depth(_SHALLOW))
     total = 0.0
     for low, high in pairwise(range(min(last) - reach, max(last) + reach + 1)):
         for node, weight in zip(_NODES, _WEIGHTS, strict=True):
@@ -145,7 +145,7 @@ def _integral(
 def _positive_part(row: Mapping[int, float], noise: Mechanism) -> float:
     """∫ max(0, Σ_k row_k·f(y − k)) dy, from root to root."""
     counts, weights = np.array(list(row), dtype=float), np.array(list(row.values()))
-    reach = math.ceil(noise.errors.reach(_SHALLOW))
+    reach = math.ceil(noise.errors.distance_at_depth(_SHALLOW))
     start, stop = counts.min() - reach, counts.max() + reach
     grid = np.linspace(start, stop, int((stop - start) * _GRID) + 1)
     signs = np.sign(_sum(weights, counts, noise, grid))

@@ -30,7 +30,7 @@ from noisycount.config.config import (
 )
 from noisycount.config.places import PLAIN_NAME, Source, other_readers_warning, served_table_at, suggest_name
 from noisycount.display import output
-from noisycount.display.numbers import number_of
+from noisycount.display.numbers import counted_noun
 from noisycount.display.texts import escape_unencodable
 from noisycount.engines.places import ServedTable, ServerPlace, files_of, is_server, is_several
 from noisycount.errors import ConfigError, SourceError
@@ -177,7 +177,7 @@ def _write_description(inputs: InitOptions, place: str, source: Source) -> None:
     ledger = inspection.former.url if inspection.former is not None else None
     _write_section(inputs, name, draft.dataset_section, content, ledger)
     if accepted_proposals:
-        output.print_text(f"took {number_of('proposal', len(accepted_proposals))} of `noisycount check`:")
+        output.print_text(f"took {counted_noun('proposal', len(accepted_proposals))} of `noisycount check`:")
         output.print_drawing(escape_unencodable(f"  {line}", output.output_encoding()) for line in draft.applied_lines)
     for effect in draft.effect_sentences:
         output.print_text(effect)

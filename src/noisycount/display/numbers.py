@@ -94,11 +94,11 @@ def signed(number: float, digits: int = 0) -> str:
     return f"{number:,.{digits}f}".replace("-", "−")
 
 
-def number_of(noun: str, number: int) -> str:
+def counted_noun(noun: str, number: int) -> str:
     """Return a number with its noun, in the singular or the plural.
 
     Example:
-        >>> number_of("count", 1), number_of("count", 1200)
+        >>> counted_noun("count", 1), counted_noun("count", 1200)
         ('1 count', '1,200 counts')
     """
     return f"{signed(number)} {noun}{'' if number == 1 else 's'}"

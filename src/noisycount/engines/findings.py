@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from noisycount.display.numbers import number_of
+from noisycount.display.numbers import counted_noun
 from noisycount.engines.check import EXAMPLES, Check, ColumnCheck
 from noisycount.engines.finding import (
     Finding,
@@ -33,8 +33,8 @@ from noisycount.engines.layout_findings import (
     quoted_names,
     renamed_columns,
     rows_by_rule,
+    singular_phrase,
     unnamed_columns,
-    words_for_one_row,
     words_in_lines,
 )
 from noisycount.engines.resemblances import may_be_open_ranges
@@ -70,7 +70,7 @@ def _rows_without_unit(check: Check) -> Iterator[Finding]:
     if unit is None or not unit.without_dropped_rows.missing:
         return
     rows, verb = unit.without_dropped_rows.missing, "names" if unit.without_dropped_rows.missing == 1 else "name"
-    text = f"{number_of('row', rows)} {verb} no person"
+    text = f"{counted_noun('row', rows)} {verb} no person"
     if unit.form is not None and unit.form.drop_missing:
         text += " and, as the owner stated, are in no count: persons without an id are not counted"
         yield Finding(Severity.NOTE, "rows without a person", text, check.unit, rows, check.without_unit)
@@ -105,7 +105,7 @@ def _missing_ids(check: Check) -> Iterator[Finding]:
         words = f"is a {noun} for a missing id and counts as a person: {mending}, unless it is a true id"
         if len(ids) > 1:
             words = f"are {noun}s for a missing id and count as a person each: {mending}, unless they are true ids"
-        text = f"{number_of('id', len(ids))} {words}{quoted_examples(ids, _NAMED)}"
+        text = f"{counted_noun('id', len(ids))} {words}{quoted_examples(ids, _NAMED)}"
         finding = Finding(Severity.LOOK, "ids that may be missing", text, check.unit, len(ids))
         yield replace(finding, proposals=proposals) if noun == "word" else replace(finding, choices=proposals)
 
@@ -128,7 +128,7 @@ def _spoilt_ids(check: Check) -> Iterator[Finding]:
     ):
         if ids is not None:
             verb = "has" if ids.ids == 1 else "have"
-            number = f"{number_of('id', ids.ids)} in {number_of('row', ids.rows)}"
+            number = f"{counted_noun('id', ids.ids)} in {counted_noun('row', ids.rows)}"
             text = f"{number} {verb} {fate}: export the ids again, as texts{quoted_examples(ids.examples, _NAMED)}"
             yield Finding(Severity.LOOK, title, text, check.unit, ids.ids)
 
@@ -148,7 +148,7 @@ def _unreadable_cells(check: Check) -> Iterator[Finding]:
             yield Finding(
                 Severity.BLOCKS if column.is_refused else Severity.NOTE,
                 "cells that do not fit",
-                _unreadable_words(column),
+                _unreadable_cells_sentence(column),
                 column.name,
                 column.unreadable,
                 column.lines,
@@ -157,13 +157,13 @@ def _unreadable_cells(check: Check) -> Iterator[Finding]:
             )
 
 
-def _unreadable_words(column: ColumnCheck) -> str:
+def _unreadable_cells_sentence(column: ColumnCheck) -> str:
     """Return a sentence with the number of unreadable cells of a column, and some of them."""
     kind = column.kind.value if column.kind else column.type
     verb, count = ("does", "counts") if column.unreadable == 1 else ("do", "count")
     accepted = "" if column.is_refused else f" and, as the owner stated, {count} as missing"
     examples = f"{', such as' if len(column.examples) >= EXAMPLES else ':'} {quoted_cells(column.examples)}"
-    return f"{number_of('cell', column.unreadable)} {verb} not fit the kind {kind}{accepted}{examples}"
+    return f"{counted_noun('cell', column.unreadable)} {verb} not fit the kind {kind}{accepted}{examples}"
 
 
 def _form_proposals(column: ColumnCheck) -> tuple[tuple[Proposal, ...], tuple[Proposal, ...]]:
@@ -178,10 +178,10 @@ def _form_proposals(column: ColumnCheck) -> tuple[tuple[Proposal, ...], tuple[Pr
         return (), (*(fitting or (accepting,)), Proposal(column.name, {"kind": "text"}, "kinds"))
     if fitting:
         return (fitting, ()) if len(fitting) == 1 else ((), fitting)
-    return (accepting,), tuple(_missing_words(column))
+    return (accepting,), tuple(_missing_value_proposals(column))
 
 
-def _missing_words(column: ColumnCheck) -> Iterator[Proposal]:
+def _missing_value_proposals(column: ColumnCheck) -> Iterator[Proposal]:
     """Yield the proposal that all unreadable cells of a column are words for a missing value, if this is possible."""
     words = column.examples
     if column.form and len(words) < EXAMPLES and all(map(_WORD.fullmatch, words)):
@@ -199,7 +199,7 @@ def _several_spellings(check: Check) -> Iterator[Finding]:
     """Yield a finding for each column whose ids or texts may be several spellings of one."""
     persons = check.persons
     for ids in persons.spellings if check.unit and persons else ():
-        number = f"{'About ' if ids.is_estimate else ''}{number_of('person', ids.texts)}"
+        number = f"{'About ' if ids.is_estimate else ''}{counted_noun('person', ids.texts)}"
         is_for_owner = "drop_marks" in ids.parts
         text = (
             f"{number} may have several ids{' that differ in marks' if is_for_owner else ''}; one with {ids.largest} "
@@ -210,7 +210,7 @@ def _several_spellings(check: Check) -> Iterator[Finding]:
         yield replace(finding, choices=proposals) if is_for_owner else replace(finding, proposals=proposals)
     for column in check.columns:
         if column.name != check.unit and (texts := column.spellings):
-            text = f"{number_of('text', texts.texts)} may have several spellings, of which a question finds one"
+            text = f"{counted_noun('text', texts.texts)} may have several spellings, of which a question finds one"
             parts = {rule: part for rule, part in texts.parts.items() if rule in {"trim", "normalise"}}
             proposals = (Proposal(column.name, parts, "kinds"),) if parts and column.form else ()
             severity = Severity.LOOK if parts else Severity.NOTE
@@ -294,7 +294,7 @@ LOSSES = {
         "hold a number, but the table declares dates or times: ask with numbers, or store texts such as 2024-02-14",
     ),
 }
-"""Cells that are read otherwise than other programs show them: the title, the noun and the words of the finding."""
+"""Cells that are read otherwise than other programs show them: the title, the noun and the phrase of the finding."""
 
 
 def _lossy_cells(check: Check) -> Iterator[Finding]:
@@ -304,10 +304,10 @@ def _lossy_cells(check: Check) -> Iterator[Finding]:
     """
     for column in check.columns:
         for key, cells in column.losses.items():
-            title, noun, words = LOSSES[key]
+            title, noun, phrase = LOSSES[key]
             are_ids = key == "bytes" and column.name == check.unit and cells == check.rows - column.missing
             if not are_ids and (key != "labels" or column.kind is Kind.TEXT):
-                text = f"{number_of(noun, cells)} {words if cells != 1 else words_for_one_row(words)}"
+                text = f"{counted_noun(noun, cells)} {phrase if cells != 1 else singular_phrase(phrase)}"
                 yield Finding(Severity.LOOK, title, text, column.name, cells)
 
 
@@ -347,7 +347,7 @@ def _not_a_number(check: Check) -> Iterator[Finding]:
             verb = "is" if column.nan == 1 else "are"
             is_unit = column.name == check.unit
             meaning = "is one person: fill the ids in, or remove the rows" if is_unit else "is above every number"
-            text = f"{number_of('value', column.nan)} {verb} NaN, which {meaning}"
+            text = f"{counted_noun('value', column.nan)} {verb} NaN, which {meaning}"
             proposals = () if is_unit else (Proposal(column.name, {"nan": "missing"}, "kinds"),)
             yield Finding(Severity.LOOK, "NaN", text, column.name, column.nan, proposals=proposals)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from noisycount.display.numbers import number_of
+from noisycount.display.numbers import counted_noun
 from noisycount.engines.check import EXAMPLES, PADDED, SINGLE_QUOTED, Check, OddRows
 from noisycount.engines.finding import (
     FILLED_UP,
@@ -78,7 +78,7 @@ def unnamed_columns(check: Check) -> Iterator[Finding]:
     columns = ", ".join(f"column {place} is called {name!r}" for place, name in [*check.unnamed.items()][:EXAMPLES])
     more = f", and {len(names) - EXAMPLES:,} more" if len(names) > EXAMPLES else ""
     verb = "has" if len(names) == 1 else "have"
-    text = f"{number_of('column', len(names))} {verb} no name: {columns}{more}. State names by place, counted from 1"
+    text = f"{counted_noun('column', len(names))} {verb} no name: {columns}{more}. State names by place, counted from 1"
     yield Finding(Severity.LOOK, "columns without a name", text, proposals=(_stated_names(check, names),))
 
 
@@ -103,7 +103,7 @@ def broken_names(check: Check) -> Iterator[Finding]:
     if names:
         such = quoted_cells([check.columns[place - 1].name for place in [*names][:EXAMPLES]])
         verb = "has" if len(names) == 1 else "have"
-        text = f"{number_of('name', len(names))} {verb} line breaks or characters that no question can type: {such}"
+        text = f"{counted_noun('name', len(names))} {verb} line breaks or characters that no question can type: {such}"
         yield Finding(Severity.LOOK, "names with line breaks", text, proposals=(_stated_names(check, names),))
 
 
@@ -127,13 +127,13 @@ def odd_rows(check: Check) -> Iterator[Finding]:
     They are counted, or block all answers.
     """
     for odd in check.odd_rows:
-        title, words = _KINDS[odd.kind]
-        verb = words if odd.rows > 1 or odd.kind == "groups" else words_for_one_row(words)
+        title, phrase = _KINDS[odd.kind]
+        verb = phrase if odd.rows > 1 or odd.kind == "groups" else singular_phrase(phrase)
         severity, effect = Severity.LOOK, ", and every row is counted"
         if _is_blocking(check, odd):
             severity, effect = Severity.BLOCKS, f", and keep{'s' * (odd.rows == 1)} questions from being answered"
         such = quoted_examples(odd.texts, EXAMPLES) if odd.texts else ""
-        text = f"{number_of('row', odd.rows)} {verb}{effect}{such}"
+        text = f"{counted_noun('row', odd.rows)} {verb}{effect}{such}"
         statements, is_doubtful = (
             tuple(_odd_rows_proposals(check, odd)),
             odd.kind == "named",
@@ -150,7 +150,7 @@ def rows_by_rule(check: Check) -> Iterator[Finding]:
             rule, verb, title = "ragged", "fills up", FILLED_UP
         statement = check.form.line(rule) if rule == "ragged" and check.form else rule
         number = f"{rows.rows:,}" if rows.rows else "none"
-        text = f"{statement} {verb} {number} of {number_of('row', check.rows_below_names)}"
+        text = f"{statement} {verb} {number} of {counted_noun('row', check.rows_below_names)}"
         yield Finding(Severity.NOTE, title, text, None, rows.rows, rows.lines)
 
 
@@ -186,9 +186,9 @@ def names_like_values(check: Check) -> Iterator[Finding]:
 _SINGULAR = {"are": "is", "have": "has"}
 
 
-def words_for_one_row(words: str) -> str:
-    """Return words about rows as words about one row."""
-    verb, _, others = words.partition(" ")
+def singular_phrase(phrase: str) -> str:
+    """Return the phrase of a finding in the singular: "have no value" becomes "has no value"."""
+    verb, _, others = phrase.partition(" ")
     return f"{_SINGULAR.get(verb, verb + 's')} {others.replace('totals or notes', 'a total or a note')}"
 
 

@@ -106,7 +106,7 @@ def persons_of(columns: Sequence[Column], person: Person, records: StatementReco
     if person.kind is not Kind.INTEGER:
         several, largest, *facts = rows_of(_facts_statement(spelled, person, records.dialect))[0]
     words, rounded, dates, marked = _some_ids(facts)
-    missing, placeholders = _missing_ids(rows_of(_words_statement(spelled, records)) if words else (), median)
+    missing, placeholders = _missing_ids(rows_of(_missing_ids_statement(spelled, records)) if words else (), median)
     groups: list[tuple[ColumnFormat, Sequence[Any] | None]] = []
     if person.kind is Kind.TEXT:
         groups += [(ONE_SPELLING, (several, largest))] * bool(several)
@@ -236,9 +236,9 @@ def _ids_with_row_numbers(person: Person, records: StatementRecords) -> sa.Subqu
     return sa.select(id_, ids.c.rows, spelling.label("spelling")).subquery("spelled")
 
 
-def _words_statement(spelled: sa.Subquery, records: StatementRecords) -> sa.Select[Any]:
+def _missing_ids_statement(spelled: sa.Subquery, records: StatementRecords) -> sa.Select[Any]:
     """Return the statement that lists ids that may stand for a missing id, and the numbers next to such ids."""
-    is_word = spelled.c.spelling.in_(_word_literals(records.dialect))
+    is_word = spelled.c.spelling.in_(_missing_id_literals(records.dialect))
     return sa.select(spelled.c.id, spelled.c.rows).where(is_word)
 
 
@@ -253,7 +253,7 @@ def _facts_statement(spelled: sa.Subquery, person: Person, dialect: Dialect) -> 
     columns: list[Any] = [sa.func.count().label("ids"), sa.func.sum(spelled.c.rows).label("rows"), *ends]
     groups = sa.select(spelled.c.spelling, *columns).group_by(spelled.c.spelling).subquery("groups")
     tests = {
-        "words": groups.c.spelling.in_(_word_literals(dialect)),
+        "words": groups.c.spelling.in_(_missing_id_literals(dialect)),
         "rounded": _is_rounded(groups, person, dialect),
         "dates": dialect.is_match(groups.c.spelling, _DAY_OF_MONTH),
         "marked": dialect.is_match(groups.c.spelling, _MARK),
@@ -267,7 +267,7 @@ def _facts_statement(spelled: sa.Subquery, person: Person, dialect: Dialect) -> 
     return sa.select(*facts)
 
 
-def _word_literals(dialect: Dialect) -> list[Expression]:
+def _missing_id_literals(dialect: Dialect) -> list[Expression]:
     """Return the words and numbers that stand for a missing id, and the numbers next to them."""
     words = {*NO_ANSWERS, *_NEIGHBOURS, *chain.from_iterable(_NEIGHBOURS.values())}
     return [dialect.text_literal(word) for word in sorted(words) if word.isascii()]  # in any encoding

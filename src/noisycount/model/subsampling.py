@@ -140,11 +140,11 @@ class Subsample(Mechanism):
         return drawn if self.noise is None else self.noise.release(drawn)
 
 
-def sample_likelihood(positives: int, sample_size: int, size: int) -> factors.Moved:
+def sample_likelihood(positives: int, sample_size: int, size: int) -> factors.ShiftedFactor:
     """Return the factor C(k, s)·C(n − k, m − s) of a count k: a beta-binomial distribution of k − s."""
     negatives = sample_size - positives
     others = factors.BetaBinomialFactor(size - sample_size, positives + 1, negatives + 1)
-    return factors.Moved(others, -positives)
+    return factors.ShiftedFactor(others, -positives)
 
 
 @frozen(slots=False)
@@ -320,17 +320,17 @@ class DrawnPositives(factors.Factor):
 
         return Expansion(slope, bend)
 
-    def log_step(self, count: int) -> float:
+    def log_ratio_to_next(self, count: int) -> float:
         """Return the logarithm of the factor at s + 1 over that at s."""
         falling, rising = self._gamma_arguments(count)
         gains = math.log(rising[0] - 1) + math.log(rising[1] - 1)
         return gains - math.log(falling[0]) - math.log(falling[1])
 
-    def exact_log_step(self, count: int) -> factors.LogStep:
+    def exact_log_ratio_to_next(self, count: int) -> factors.LogRatio:
         """Return the step with its ratio as a fraction."""
         falling, rising = self._gamma_arguments(count)
         gains = (Fraction(rising[0]) - 1) * (Fraction(rising[1]) - 1)
-        return factors.LogStep(gains / (Fraction(falling[0]) * Fraction(falling[1])))
+        return factors.LogRatio(gains / (Fraction(falling[0]) * Fraction(falling[1])))
 
     def _gamma_arguments(self, drawn: int) -> tuple[tuple[float, float], tuple[float, float]]:
         """Return the arguments of the gamma functions that grow with s, and of those that shrink."""

@@ -116,7 +116,7 @@ def tokens(text: str) -> list[Token]:
             _require_neighbours(found)  # an unexpected token before the character explains more
             if found[-2:] == [_COUNT, OPENING] and text[position] == "*":
                 raise PredicateError("where has count(*): write count(true) for the number of all rows of a person")
-            raise PredicateError(_unknown_character(text[position:]))
+            raise PredicateError(_unknown_character_message(text[position:]))
         position = match.end()
         if match.lastgroup != "blank":
             found.append(_clause_keyword(match, found) or _token(match))
@@ -179,14 +179,16 @@ def unquoted_name(name: str) -> str:
     return name[1:-1].replace('""', '"') if name.startswith('"') else name
 
 
-def _unknown_character(rest: str) -> str:
+def _unknown_character_message(text: str) -> str:
+    """Return the error message for a text that begins with a character outside the predicate language."""
     for start, remedy in _REFUSED.items():
-        if rest.startswith(start):
+        if text.startswith(start):
             return f"where has {start!r} outside the predicate language: {remedy}"
-    return f"where has {rest[0]!r} outside the predicate language: {_OUTSIDE}"
+    return f"where has {text[0]!r} outside the predicate language: {_OUTSIDE}"
 
 
 def _require_depth(found: Sequence[Token]) -> None:
+    """Raise PredicateError if parentheses are not balanced, or nested too deeply with nots and minus signs."""
     opened, prefixes = [0], 0
     for token in found:
         if token == OPENING:

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.display.numbers import number_of
+from noisycount.display.numbers import counted_noun
 from noisycount.display.texts import redacted_name
 from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
@@ -106,13 +106,13 @@ class StoredQuestion:
             return "all records" if where == "true" else where
         if _is_list_of_texts(questions := self.table.get("questions")):
             named = "; ".join(questions[: _FEW if len(questions) <= _FEW else 1])
-            return f"{number_of('question', len(questions))}: {named}{'' if len(questions) <= _FEW else '; …'}"
+            return f"{counted_noun('question', len(questions))}: {named}{'' if len(questions) <= _FEW else '; …'}"
         if _is_list_of_texts(columns := self.table.get("by")) and isinstance(where, str | None):
             size, answer = "", self.entry.answer
             if self.table.get("keys") is None:
                 size = " (hidden keys)"
             elif isinstance(answer, TableAnswer):
-                size = f" ({number_of('cell', len(answer.levels[0]))})"
+                size = f" ({counted_noun('cell', len(answer.levels[0]))})"
             matching = "" if where is None else f" where {where}"
             return f"{unit_noun(self.unit)}s by {' × '.join(columns)}{size}{matching}"
         raise LedgerError(

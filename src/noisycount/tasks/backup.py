@@ -16,7 +16,7 @@ from noisycount.catalog.catalog import part_name
 from noisycount.catalog.folder import Copies, Copy
 from noisycount.config.config import Config
 from noisycount.config.places import resolve_ledger_url, sqlite_url
-from noisycount.display.numbers import in_bytes, number_of, signed
+from noisycount.display.numbers import counted_noun, in_bytes, signed
 from noisycount.display.output import Table, shortest_path_text
 from noisycount.errors import ConfigError, LedgerError
 from noisycount.frozen import frozen
@@ -171,7 +171,7 @@ def backup_words(backup: Backup) -> str:
     """Return a sentence that names the copied files and their place."""
     data_words = ""
     if backup.data is not None:
-        files = number_of("file", len(backup.files))
+        files = counted_noun("file", len(backup.files))
         data_words = f", with {files} of {shortest_path_text(backup.data)},"
     ledger = shortest_path_text(backup.ledger)
     return f"copied {ledger}{data_words} to {shortest_path_text(backup.folder.absolute())}"

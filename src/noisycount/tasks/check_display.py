@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from noisycount.display.numbers import number_of, signed
+from noisycount.display.numbers import counted_noun, signed
 from noisycount.display.output import Facts, Table, align_right, shortest_path_text
 from noisycount.display.texts import toml_value
 from noisycount.display.values import members
@@ -178,8 +178,8 @@ def column_table(inspection: Inspection, findings: Sequence[Finding]) -> Table:
             others.setdefault(column.type if column.kind is None else column.kind.value, []).append(column)
     for kind, alike in others.items():
         with_missing = sum(column.missing > 0 for column in alike)
-        remark = f"cells missing in {number_of('column', with_missing)}" if with_missing else ""
-        texts.append((f"{number_of('other', len(alike))}", kind, remark))
+        remark = f"cells missing in {counted_noun('column', with_missing)}" if with_missing else ""
+        texts.append((f"{counted_noun('other', len(alike))}", kind, remark))
         numbers.append((sum(each.missing for each in alike), sum(each.unreadable for each in alike)))
     missing, unreadable = (align_right([signed(row[place]) for row in numbers]) for place in (0, 1))
     rows = [
@@ -222,7 +222,7 @@ def _remarks_on_column(inspection: Inspection, column: ColumnCheck, marks: Mappi
         )
     elif column.distinct:
         about = "" if column.values else "about "
-        remarks.append(f"{about}{number_of('text', column.distinct)}")
+        remarks.append(f"{about}{counted_noun('text', column.distinct)}")
     is_plain = column.reason.startswith("they are ") and column.kind is not Kind.TEXT  # as its kind states it already
     if column.reason not in _PLAIN_REASONS and not is_plain:
         remarks.append(column.reason)

@@ -12,7 +12,7 @@ from noisycount.config.toml_table import name_suggestion
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 
-__all__ = ["NOT_BUILT", "Page", "find_page", "page_names", "service_address", "site_files", "with_addresses"]
+__all__ = ["NOT_BUILT", "Page", "address_at_service", "find_page", "page_names", "site_files", "with_addresses"]
 
 NOT_BUILT = "the documentation is not in this installation: build it with `make docs` in a clone, or install a wheel"
 _PACKAGE = Path(__file__).parents[1]
@@ -45,14 +45,14 @@ def site_files() -> dict[str, Path]:
     return {address: path for address, path in files.items() if not address.startswith(".")}
 
 
-def service_address(name: str) -> str | None:
+def address_at_service(name: str) -> str | None:
     """Return the address of a page such as `how-to/keys` at a service, or None if the site has no such page."""
     return f"/docs/{name}.html" if f"{name}.html" in site_files() else None
 
 
-def with_addresses(words: str) -> str:
+def with_addresses(message: str) -> str:
     """Replace each command `noisycount docs PAGE` in a message by the page's address at the service, if it is there."""
-    return _COMMAND.sub(lambda match: service_address(match[1]) or match[0], words)
+    return _COMMAND.sub(lambda match: address_at_service(match[1]) or match[0], message)
 
 
 def find_page(name: str) -> Page:

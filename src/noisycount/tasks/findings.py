@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from noisycount.config.places import suggest_name
-from noisycount.display.numbers import number_of
+from noisycount.display.numbers import counted_noun
 from noisycount.display.texts import toml_key, toml_value
 from noisycount.engines.check import EXAMPLES
 from noisycount.engines.finding import Finding, Proposal, Severity, quoted_cells, sorted_by_severity
@@ -81,14 +81,14 @@ def _find_repeated_ids(inspection: Inspection) -> Iterator[Finding]:
     """Yield a finding if the unit has a single value, and one for each column of repeated ids if the unit is a row."""
     rows, persons = inspection.check.rows, inspection.check.persons
     if inspection.persons == 1 and persons is not None and persons.largest_rows > 1:
-        number = number_of("row", persons.largest_rows)
+        number = counted_noun("row", persons.largest_rows)
         text = f"All {number} are of one person, so that no count exceeds 1: state a column that identifies persons"
         yield Finding(Severity.LOOK, "a single person", text, inspection.unit)
     has_rows_as_units = inspection.is_unit_stated and inspection.unit is None and inspection.group is None
     for column in inspection.check.columns if has_rows_as_units else ():
         if 1 < column.ids < rows - column.missing < column.ids * _MOST_ROWS:
             text = (
-                f"{number_of('row', rows - column.missing)} have {column.ids:,} different values. If these identify "
+                f"{counted_noun('row', rows - column.missing)} have {column.ids:,} different values. If these identify "
                 f'persons, state unit = {toml_value(column.name)}: unit = "row" protects one row of a person alone'
             )
             yield Finding(Severity.LOOK, "persons with several rows", text, column.name)
@@ -101,7 +101,7 @@ def _find_other_size(inspection: Inspection | GroupInspection) -> Iterator[Findi
     """Yield a finding if the stated size is not the number of units."""
     size, units = inspection.dataset.size, inspection.units
     if size is not None and units is not None and units != size:
-        counted = number_of(unit_noun(inspection.unit), units)
+        counted = counted_noun(unit_noun(inspection.unit), units)
         text = (
             f"size is {size:,}, but there are {counted}: the promise of privacy rests on that number, "
             "so correct it, or leave size out"
@@ -127,7 +127,7 @@ def _find_nearly_unique_texts(inspection: Inspection) -> Iterator[Finding]:
         units = inspection.units or 0
         about = "" if column.values or column.distinct == units else "About "
         text = (
-            f"{about}{number_of('different text', column.distinct or 0)} for {number_of(noun, units)}, as names, "
+            f"{about}{counted_noun('different text', column.distinct or 0)} for {counted_noun(noun, units)}, as names, "
             "addresses and telephone numbers are: leave the column out of `columns` unless questions need it"
         )
         yield Finding(Severity.LOOK, "texts that identify persons", text, column.name)
@@ -143,9 +143,8 @@ def _find_unlisted_values(inspection: Inspection) -> Iterator[Finding]:
         if unlisted_values:
             rows = sum(rows for _, rows in unlisted_values)
             examples = quoted_cells(value for value, _ in unlisted_values[:EXAMPLES])
-            text = (
-                f"{number_of('row', rows)} with none of the public values, which are in no row of a table: {examples}"
-            )
+            about = "with none of the public values, which are in no row of a table"
+            text = f"{counted_noun('row', rows)} {about}: {examples}"
             yield Finding(Severity.LOOK, "values that are not public", text, column.name, rows)
 
 
@@ -154,8 +153,8 @@ def _find_answers_about_others(inspection: Inspection | GroupInspection) -> Iter
     if number := inspection.answered_otherwise:
         verb = "is" if number == 1 else "are"
         text = (
-            f"{number_of('answer', number)} in the ledger {verb} about other records, or about these as they were read "
-            "then: the same question is charged again, and counts the records as they are now"
+            f"{counted_noun('answer', number)} in the ledger {verb} about other records, or about these as they were "
+            "read then: the same question is charged again, and counts the records as they are now"
         )
         yield Finding(Severity.NOTE, "answers about other records", text)
 
@@ -199,7 +198,7 @@ def _find_absent_persons(inspection: GroupInspection) -> Iterator[Finding]:
         return
     for name, table in inspection.numbers.tables.items():
         for register, number in table.absent.items():
-            persons = number_of("person", number)
+            persons = counted_noun("person", number)
             if number and register == inspection.group.persons:
                 text = (
                     f"{persons} of {name} {_is_or_are(number)} not in {register}, which persons names: no question "
@@ -214,7 +213,7 @@ def _find_absent_persons(inspection: GroupInspection) -> Iterator[Finding]:
                 yield Finding(Severity.LOOK, f"persons who are not in {register}", text, name)
         if table.persons and table.alone == table.persons and len(inspection.numbers.tables) > 1:
             text = (
-                f"All {number_of('person', table.persons)} of {name} {_is_or_are(table.persons)} in no other table: "
+                f"All {counted_noun('person', table.persons)} of {name} {_is_or_are(table.persons)} in no other table: "
                 "check that its column of persons has the same ids as those of the other tables"
             )
             yield Finding(Severity.LOOK, "a table of other persons", text, name)
@@ -228,7 +227,7 @@ def _find_ids_of_one_person(inspection: GroupInspection) -> Iterator[Finding]:
         if ids.texts > max(of_one_table, default=0):
             form = ColumnFormat.from_parts({"kind": Kind.TEXT.value, **ids.parts}).line(inspection.unit or "")
             text = (
-                f"{'About ' if ids.is_estimate else ''}{number_of('person', ids.texts)} may have several ids in "
+                f"{'About ' if ids.is_estimate else ''}{counted_noun('person', ids.texts)} may have several ids in "
                 f"different tables; one with {ids.largest} ids changes a count by up to {ids.largest}, at the price of "
                 f"1. If they are one person's, write them alike, or state {form} under kinds of each file"
                 f"{ids.examples_text}"
@@ -244,7 +243,7 @@ def _find_repeated_persons(inspection: GroupInspection) -> Iterator[Finding]:
             continue
         if facts.is_one_row_a_unit and table.repeated:
             text = (
-                f"{number_of('person', table.repeated)} {'has' if table.repeated == 1 else 'have'} several rows, "
+                f"{counted_noun('person', table.repeated)} {'has' if table.repeated == 1 else 'have'} several rows, "
                 "although one_row_a_unit = true: a condition on its columns then holds if it holds in some row. "
                 "Correct the rows, or leave one_row_a_unit out"
             )
@@ -270,8 +269,8 @@ def _find_unexplained_rows(link: LinkCheck) -> Iterator[Finding]:
     """Yield a finding if a look-up has no row for some values of the table that it explains."""
     if link.unmatched:
         text = (
-            f"{number_of('row', link.unmatched)} {'has' if link.unmatched == 1 else 'have'} "
-            f"{number_of('value', link.unmatched_values)} that look-up {link.target} lacks: the columns of "
+            f"{counted_noun('row', link.unmatched)} {'has' if link.unmatched == 1 else 'have'} "
+            f"{counted_noun('value', link.unmatched_values)} that look-up {link.target} lacks: the columns of "
             f"{link.target} are missing in them. Add the values to {link.target} if they are public"
         )
         yield Finding(Severity.LOOK, "values without an explanation", text, f"{link.table}.{link.column}")
@@ -282,17 +281,17 @@ def _find_unowned_rows(link: LinkCheck) -> Iterator[Finding]:
     column = f"{link.table}.{link.column}"
     if lost := link.missing + link.unmatched:
         text = (
-            f"{number_of('row', lost)} {'leads' if lost == 1 else 'lead'} to nobody, and so {_is_or_are(lost)} in no "
-            "count: "
-            f"{link.missing:,} without a value, {link.unmatched:,} with {number_of('value', link.unmatched_values)} "
+            f"{counted_noun('row', lost)} {'leads' if lost == 1 else 'lead'} to nobody, and so {_is_or_are(lost)} in "
+            "no count: "
+            f"{link.missing:,} without a value, {link.unmatched:,} with {counted_noun('value', link.unmatched_values)} "
             f"that {link.target} lacks"
         )
         yield Finding(Severity.LOOK, "rows without a person", text, column, lost)
     if link.shared:
         text = (
-            f"{number_of('row', link.shared)} {'leads' if link.shared == 1 else 'lead'} to several persons, by "
-            f"{number_of('value', link.shared_values)} that several persons have in {link.target}: such a row counts "
-            "for each of them"
+            f"{counted_noun('row', link.shared)} {'leads' if link.shared == 1 else 'lead'} to several persons, by "
+            f"{counted_noun('value', link.shared_values)} that several persons have in {link.target}: such a row "
+            "counts for each of them"
         )
         yield Finding(Severity.LOOK, "rows of several persons", text, column, link.shared)
 
@@ -350,7 +349,7 @@ def value_lines(inspection: Inspection) -> list[str]:
     return [header, *map(inspection.check.statement, choices)]
 
 
-def form_lines(form: FileFormat, faults: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def file_format_lines(form: FileFormat, faults: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield each line that a file needs about its format (encoding, delimiter and so on), with the reason.
 
     `faults` has the faults of the file, by the part of the format that corrects them.
@@ -382,7 +381,7 @@ def _dataset_lines(inspection: Inspection, findings: Sequence[Finding]) -> Itera
         yield f"table = {toml_value(dataset.table)}"
     keys = {line.partition(" =")[0] for line in proposed_lines}
     form, faults = inspection.check.form, inspection.check.faults
-    form_statements = [] if form is None else [line for line, _ in form_lines(form, faults)]
+    form_statements = [] if form is None else [line for line, _ in file_format_lines(form, faults)]
     yield from (line for line in form_statements if line.partition(" =")[0] not in keys)
     yield from proposed_lines
 

@@ -17,7 +17,7 @@ from noisycount.engines.formats import FileFormat
 from noisycount.frozen import frozen
 from noisycount.tasks.check import Inspection, examine_place
 from noisycount.tasks.check_display import finding_words
-from noisycount.tasks.findings import findings_of, form_lines
+from noisycount.tasks.findings import file_format_lines, findings_of
 
 _COMMENT_COLUMN = 36  # column where the comment of a line begins
 _WIDTH = 100
@@ -195,7 +195,7 @@ class Draft:
         if inspection.dataset.table is not None:
             lines.append(f"table = {toml_value(inspection.dataset.table)}")
         if form is not None:
-            lines += [_with_comment(line, why) for line, why in form_lines(form, inspection.check.faults)]
+            lines += [_with_comment(line, why) for line, why in file_format_lines(form, inspection.check.faults)]
         stated = {line.partition(" =")[0] for line in lines}
         lines += [line for line in self._applied_file_lines if line.partition(" =")[0] not in stated]
         lines += self._proposal_comments(

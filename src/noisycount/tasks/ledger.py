@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from noisycount.config.config import DEFAULT_BUDGET, Config
-from noisycount.display.numbers import number_of, signed
+from noisycount.display.numbers import counted_noun, signed
 from noisycount.display.output import Table, shortest_path_text
 from noisycount.display.texts import redacted_name
 from noisycount.errors import NoisyCountError
@@ -132,7 +132,7 @@ def intact_words(verification: Verification, known_head: Head | None) -> str:
 def _rows_words(newest: Head, known_head: Head | None) -> str:
     if not newest.number:
         return "no row: nothing was asked yet, and nothing was verified"
-    rows = number_of("row", newest.number)
+    rows = counted_noun("row", newest.number)
     if known_head is None:
         themselves = "itself" if newest.number == 1 else "themselves"
         return f"{rows}, consistent in {themselves}; not compared with a head that was written down"
@@ -196,8 +196,8 @@ def answer_words(entry: Entry) -> str:
     if not isinstance(entry.answer, TableAnswer):
         return "not given" if entry.answer is None else signed(entry.answer)
     if entry.answer.keys is not None:
-        return number_of("key", len(entry.answer.keys)) + " shown"
-    return number_of("count", sum(map(len, entry.answer.levels)))
+        return counted_noun("key", len(entry.answer.keys)) + " shown"
+    return counted_noun("count", sum(map(len, entry.answer.levels)))
 
 
 Object = dict[str, Any]

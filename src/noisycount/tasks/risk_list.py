@@ -14,7 +14,7 @@ import numpy as np
 from noisycount.analysis.privacy.bounds import pure_dp_delta
 from noisycount.analysis.privacy.list_risk import ListRisk, list_risk
 from noisycount.config.config import Config
-from noisycount.display.numbers import approximately, at_most, number_of, percent
+from noisycount.display.numbers import approximately, at_most, counted_noun, percent
 from noisycount.display.output import print_facts, print_json, print_table
 from noisycount.display.texts import redacted_name
 from noisycount.engines.duckdb.public import PublicTable
@@ -303,7 +303,7 @@ def _list_rows(risks: ListRisks) -> list[tuple[str, str, str]]:
 
 def _adversary_rows(name: str, risk: OutsiderRisk, known_records: int | None) -> list[tuple[str, str, str]]:
     """Return the rows of an adversary: for questions fixed in advance, and for questions that answers led to."""
-    records = [] if known_records is None else [number_of("record", known_records)]
+    records = [] if known_records is None else [counted_noun("record", known_records)]
     share = percent(Decimal(f"{risk.small_group_share:.2e}"))
     small = [f"the {share} in small groups"] if risk.small_group_share > 0 else []
     knows = " and ".join([*records, *small]) or "no record"
@@ -319,7 +319,7 @@ def _list_cautions(risks: ListRisks) -> list[tuple[str, str]]:
     adaptive = "also where an answer led to the next question, if the atoms were fixed before the first"
     explanations = [worst, ("holds for", f"{rule} and no answer led to a question"), (_LED, adaptive)]
     if risks.known_records is not None:
-        number = number_of("record", risks.known_records)
+        number = counted_noun("record", risks.known_records)
         explanations.append((_PARTLY, f"knows {number}, whichever: the answers are about the others"))
     if risks.outsider.small_group_share > 0:
         small = (
@@ -341,11 +341,11 @@ def promise_words(answers: AnswersSoFar) -> str:
 def _list_words(answers: AnswersSoFar) -> str:
     """Return the numbers of answers, questions and tables, in words."""
     number = len(answers.questions)
-    about = number_of("question" if number == 1 else "different question", number)
-    counts = f"{number_of('answer', len(answers.prices))} to {about}"
+    about = counted_noun("question" if number == 1 else "different question", number)
+    counts = f"{counted_noun('answer', len(answers.prices))} to {about}"
     if not answers.tables:
         return counts
-    tables = number_of("table", len(answers.tables))
+    tables = counted_noun("table", len(answers.tables))
     return f"{counts} and {tables}" if number else tables
 
 

@@ -260,12 +260,13 @@ def rehearsal_json(rehearsal: Rehearsal) -> dict[str, Any]:
         "rehearsal": True,
         "units": rehearsal.units,
         "note": rehearsal_note(rehearsal),
-        **_answer_members(rehearsal),
+        **_json_members_of_answer(rehearsal),
         "charged": "0",
     }
 
 
-def _answer_members(rehearsal: Rehearsal) -> dict[str, Any]:
+def _json_members_of_answer(rehearsal: Rehearsal) -> dict[str, Any]:
+    """Return the JSON members of the rehearsed answer: those of a count, or those of a table with its rows."""
     release, counts = rehearsal.release, rehearsal.counts
     if isinstance(release, Release):
         (where,) = rehearsal.query.wheres

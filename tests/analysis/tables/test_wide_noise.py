@@ -99,13 +99,13 @@ def test_packs_are_near_to_records(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.thorough
 def test_a_wide_law_is_summed_from_few_of_its_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Five laws of up to 43 million counts are weighed at 2.6 million of them."""
-    weighed, log_between = [], CellLaw.log_between
+    weighed, log_pmf_at_reals = [], CellLaw.log_pmf_at_reals
 
     def counted(law: CellLaw, counts: Reals) -> Reals:
         weighed.append(counts.size)
-        return log_between(law, counts)
+        return log_pmf_at_reals(law, counts)
 
-    monkeypatch.setattr(CellLaw, "log_between", counted)
+    monkeypatch.setattr(CellLaw, "log_pmf_at_reals", counted)
     told = table_posterior([below(2.0), 20.7, 1011.5, 0.5], Laplace(1e6), Tree.flat(4))
     assert told.mean.sum() == pytest.approx(told.level(0).mean[0], rel=1e-3)
     assert 0 < sum(weighed) < 5_000_000

@@ -194,8 +194,8 @@ def test_a_mode_among_very_many_counts_takes_few_steps(
     prior: nc.Binomial | nc.BetaBinomial, noise: Callable[[], nc.NoiseSum], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Far fewer than halving would for each turn, as every step of a sum of noises is dear."""
-    asked, steps = [], ValuedFactor.log_steps
-    monkeypatch.setattr(ValuedFactor, "log_steps", lambda one, counts: asked.append(one) or steps(one, counts))
+    asked, steps = [], ValuedFactor.log_ratios_to_next
+    monkeypatch.setattr(ValuedFactor, "log_ratios_to_next", lambda one, counts: asked.append(one) or steps(one, counts))
     mode, turns = mode_and_turns(Product((prior, noise().likelihood(10**15, prior.size))), (0, prior.size))
     assert 0 <= mode <= prior.size
     assert 0 < len(asked) <= 60 * (1 + len(turns))
@@ -211,7 +211,7 @@ def test_the_mode_is_the_smallest_largest(size: int, rate: float, answer: int, s
     """Against all counts, compared exactly."""
     prior = nc.Binomial(size, rate)
     product = Product((prior, nc.DiscreteLaplace(Fraction(scale)).likelihood(answer, size)))
-    steps = [product.exact_log_step(count).is_positive for count in range(size)]
+    steps = [product.exact_log_ratio_to_next(count).is_positive for count in range(size)]
     assert mode_and_turns(product, (0, size))[0] == sum(steps)
 
 

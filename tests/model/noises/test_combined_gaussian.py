@@ -122,6 +122,6 @@ def test_a_likelihood_is_that_of_all_answers() -> None:
     together = noise.logpmf(float(noise.means(column(*answers))[0]), counts)
     apart = sum(nc.DiscreteGaussian(each).logpmf(one, counts) for each, one in zip(scales, answers, strict=True))
     assert together - together[0] == pytest.approx(apart - apart[0], rel=1e-9, abs=1e-9)
-    assert likelihood(498.5, noise, 1000).log_step(498) == pytest.approx(0, abs=1e-12)
+    assert likelihood(498.5, noise, 1000).log_ratio_to_next(498) == pytest.approx(0, abs=1e-12)
     with pytest.raises(ValueError, match="noise must be that of one draw, got a combination of 3"):
         noise.release(3)

@@ -153,7 +153,7 @@ def test_changes_of_the_logarithm_do_not_cancel(noise: nc.Mechanism) -> None:
 def test_the_reach_is_where_the_density_has_fallen(noise: nc.Mechanism) -> None:
     """By e^depth."""
     law = noise.errors
-    assert law.log_density(np.array([law.reach(50.0)])) == pytest.approx([-50.0])
+    assert law.log_density(np.array([law.distance_at_depth(50.0)])) == pytest.approx([-50.0])
 
 
 def test_sums_of_noises_agree_with_their_scalar_tails() -> None:
@@ -164,7 +164,7 @@ def test_sums_of_noises_agree_with_their_scalar_tails() -> None:
     assert noise.errors.exceedance(errors) == pytest.approx(exact, rel=1e-12)
     masses = noise.errors.between(errors, np.full_like(errors, 2.0))
     assert masses[10:31] == pytest.approx([exact[k] - exact[k + 2] for k in range(10, 31)], rel=1e-9)
-    assert noise.errors.steepest == Fraction(1, 2)
+    assert noise.errors.largest_log_change == Fraction(1, 2)
     assert nc.NoiseSum([nc.Laplace(3.0)]).errors == nc.Laplace(3.0).errors
     assert nc.NoiseSum([nc.Gaussian(3.0), nc.Gaussian(4.0)]).errors == nc.Gaussian(5.0).errors
 

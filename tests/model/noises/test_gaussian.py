@@ -158,10 +158,10 @@ def test_steps_are_the_change_to_the_next_count(scale: Fraction, answer: float) 
     for count in (0, 40, 41, 42, 10**9):
         before, after = (Fraction(answer) - count - step for step in (0, 1))
         exact = (before**2 - after**2) / (2 * scale**2)
-        assert factor.exact_log_step(count).shift == exact
-        assert factor.exact_log_step(count).ratio == 1
-        assert factor.log_step(count) == pytest.approx(float(exact), rel=1e-14)
-        assert factor.exact_log_step(count).is_positive == (answer > count + 0.5)
+        assert factor.exact_log_ratio_to_next(count).shift == exact
+        assert factor.exact_log_ratio_to_next(count).ratio == 1
+        assert factor.log_ratio_to_next(count) == pytest.approx(float(exact), rel=1e-14)
+        assert factor.exact_log_ratio_to_next(count).is_positive == (answer > count + 0.5)
 
 
 def test_the_factor_is_smooth_and_positive_everywhere() -> None:
@@ -182,7 +182,7 @@ def test_a_product_with_laplace_rises_to_its_largest_count() -> None:
 @pytest.mark.parametrize("law", LAWS)
 def test_the_farthest_answer_has_finite_slopes(law: Law) -> None:
     """No infinity gets into a posterior: what lies beyond is refused."""
-    assert math.isfinite(law(Fraction(1, 2**52)).likelihood(2.0**600, 10).log_step(0))
+    assert math.isfinite(law(Fraction(1, 2**52)).likelihood(2.0**600, 10).log_ratio_to_next(0))
 
 
 @pytest.mark.parametrize("scale", [2, 5, 20])

@@ -58,7 +58,7 @@ class LogisticErrors(ClosedForm):
     spread: float = field()
 
     @property
-    def steepest(self) -> Fraction:
+    def largest_log_change(self) -> Fraction:
         """1/scale, which the slope reaches in the end."""
         return 1 / Fraction(self.spread)
 
@@ -72,7 +72,7 @@ class LogisticErrors(ClosedForm):
         """1/(4·scale)."""
         return 1 / (4 * self.spread)
 
-    def reach(self, depth: float) -> float:
+    def distance_at_depth(self, depth: float) -> float:
         """Return the error at which the bound 4·peak·e^(−z/scale) of the density is e^(−depth) of the peak."""
         return self.spread * (depth + math.log(4))
 

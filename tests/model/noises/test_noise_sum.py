@@ -5,7 +5,7 @@ import pytest
 from mpmath import mp, mpf
 
 import noisycount as nc
-from noisycount.model.laws.factors import LogStep
+from noisycount.model.laws.factors import LogRatio
 from noisycount.model.noises.gaussian import GaussianLikelihood
 from tests.oracles.convolution import DISCRETE, density
 
@@ -13,9 +13,9 @@ from tests.oracles.convolution import DISCRETE, density
 def test_a_narrow_law_is_even_at_its_steps() -> None:
     """The answer half way between two counts tells nothing about which of them it is."""
     likelihood = nc.NoiseSum([nc.Laplace(3.0), nc.Laplace(4.0)]).likelihood(10.5, 100)
-    assert likelihood.log_step(10) == 0
-    assert likelihood.exact_log_step(10) == LogStep()
-    assert likelihood.log_step(3) == -likelihood.log_step(17) > 0
+    assert likelihood.log_ratio_to_next(10) == 0
+    assert likelihood.exact_log_ratio_to_next(10) == LogRatio()
+    assert likelihood.log_ratio_to_next(3) == -likelihood.log_ratio_to_next(17) > 0
 
 
 @pytest.mark.thorough
@@ -34,8 +34,8 @@ def test_factors_are_differences_of_the_law(noises: list[nc.Mechanism]) -> None:
         expected = [exact(9 + offset) - exact(9) for offset in offsets]
         assert factor.expansion(9)(offsets) == pytest.approx(expected, abs=1e-12)
         assert factor.expansion(9)(offsets[4]) == pytest.approx(expected[4], abs=1e-12)
-        assert factor.log_step(9) == pytest.approx(expected[4], abs=1e-12)
-        assert float(factor.exact_log_step(9).shift) == factor.log_step(9)
+        assert factor.log_ratio_to_next(9) == pytest.approx(expected[4], abs=1e-12)
+        assert float(factor.exact_log_ratio_to_next(9).shift) == factor.log_ratio_to_next(9)
         assert factor.is_log_concave
         assert factor.support == (-np.inf, np.inf)
 
@@ -132,7 +132,7 @@ def test_one_noise_is_that_noise() -> None:
     noise = nc.Laplace(3.0)
     assert nc.NoiseSum([noise]).likelihood(4.0, 10) == noise.likelihood(4.0, 10)
     upper, exact = (law.tail(4.0, 10, upper=True) for law in (nc.NoiseSum([noise]), noise))
-    assert upper.log_step(2) == exact.log_step(2)
+    assert upper.log_ratio_to_next(2) == exact.log_ratio_to_next(2)
 
 
 def test_gaussian_noises_are_one_gaussian_noise() -> None:

@@ -58,7 +58,7 @@ class StudentErrors(ClosedForm):
     spread: float = field()
 
     @property
-    def steepest(self) -> Fraction:
+    def largest_log_change(self) -> Fraction:
         """A bit more than 2/(√3·scale), the slope at √3·scale."""
         return Fraction(2 / (math.sqrt(3) * self.spread) * (1 + 1e-15))
 
@@ -72,7 +72,7 @@ class StudentErrors(ClosedForm):
         """2/(π·√3·scale)."""
         return 2 / (math.pi * math.sqrt(3) * self.spread)
 
-    def reach(self, depth: float) -> float:
+    def distance_at_depth(self, depth: float) -> float:
         """√3·scale·√(e^(depth/2) − 1)."""
         return self.spread * math.sqrt(3 * math.expm1(depth / 2))
 

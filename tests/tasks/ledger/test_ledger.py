@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import noisycount as nc
-from noisycount.display.numbers import number_of, signed
+from noisycount.display.numbers import counted_noun, signed
 from noisycount.ledger.entries import Head, Request, TableAnswer
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.verification import verification
@@ -354,7 +354,7 @@ def test_a_ledger_names_each_table_once(run: Run, here: Path, keys: list[str]) -
     assert isinstance(hidden, TableAnswer)
     assert hidden.keys is not None
     assert isinstance(count, int)
-    found = number_of("key", len(hidden.keys))
+    found = counted_noun("key", len(hidden.keys))
     assert [row[-3:] for row in entry_table(entries)[1]] == [
         ("persons by year × site (6 cells) where year > 1", "0.2", "7 counts"),
         ("persons by year (hidden keys)", "ε = 0.1 at δ = 1e-07", f"{found} shown"),

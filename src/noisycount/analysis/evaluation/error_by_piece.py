@@ -125,7 +125,7 @@ class ErrorByPiece:
     def of_case(cls, case: Case) -> "ErrorByPiece | None":
         """Return the sums, or None if there are few counts, or the noise is too narrow, too wide or too rough."""
         errors = case.errors
-        reach, is_alike = errors.reach(_DEPTH), case.truth is case.belief
+        reach, is_alike = errors.distance_at_depth(_DEPTH), case.truth is case.belief
         is_fit = errors.spread >= _NARROWEST and reach <= _FARTHEST and not errors.is_geometric
         if not is_alike or not is_fit or case.truth.table.logs.size < _FEWEST:
             return None

@@ -174,12 +174,12 @@ class RoundedAnswer:
         """
         errors, gap = self.case.errors, self.case.gap
 
-        def beyond(distances: Reals) -> Reals:
+        def tail_probability(distances: Reals) -> Reals:
             return errors.exceedance(distances + gap)
 
         if gap:
-            return self._mean_over_counts(np.zeros_like, beyond)
-        return self._mean_over_counts(lambda steps: errors.between(steps, np.full(1, 0.5)), beyond)
+            return self._mean_over_counts(np.zeros_like, tail_probability)
+        return self._mean_over_counts(lambda steps: errors.between(steps, np.full(1, 0.5)), tail_probability)
 
     @property
     def tie(self) -> float:

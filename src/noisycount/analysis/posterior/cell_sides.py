@@ -148,7 +148,7 @@ def sides_of(table: CountTable, errors: ErrorLaw, span: tuple[float, float]) -> 
     """Return the sums over the counts of a table on each side of an answer, for the answers in a span."""
     if errors.is_geometric:
         return GeometricSides(table, 1 / errors.spread)
-    reach = errors.reach(_DEPTH)
+    reach = errors.distance_at_depth(_DEPTH)
     if errors.spread < _NARROWEST or reach > _FARTHEST or table.logs.size < _FEWEST:
         return SummedSides(table, errors, span)
     series = _density_series(errors, math.ceil(reach) + 1)

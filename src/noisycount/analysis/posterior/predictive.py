@@ -69,7 +69,7 @@ def _count_range(observed: Observed, depth: float) -> tuple[float, float]:
     lowest, highest = math.inf, -math.inf
     for answer, law in observed:
         if isinstance(law, SymmetricNoise):
-            reach = law.errors.reach(depth)
+            reach = law.errors.distance_at_depth(depth)
             lowest = -math.inf if isinstance(answer, Below) else min(lowest, answer - reach)
             highest = max(highest, (answer.threshold if isinstance(answer, Below) else answer) + reach)
     return (lowest, highest) if lowest <= highest else (-math.inf, math.inf)
@@ -295,7 +295,7 @@ def _summed_tail(
     """
     if not isinstance(mechanism, SymmetricNoise) or not is_cheap(population, [(answer, mechanism)]):
         return None
-    reach = mechanism.errors.reach(_DEPTH)
+    reach = mechanism.errors.distance_at_depth(_DEPTH)
     low, high = prior.support
     first, last = common_range((low, high), (answer - reach, answer + reach))
     if not 0 <= last - first <= _WIDEST_PREDICTIVE:

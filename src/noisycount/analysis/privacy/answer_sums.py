@@ -1,6 +1,6 @@
 """Sums over counts that give the log-odds of an answer and δ at one ε.
 
-`Terms` sums directly over the points of a `Mesh`. `LargestLoss` and `SumsBelowLargestLoss` replace these sums for
+`Terms` sums directly over the points of a `Mesh`. `LargestLoss` and `ExcessSumsNearLargestLoss` replace these sums for
 geometric noise where ε is so close to the largest privacy loss that direct sums would cancel.
 """
 
@@ -49,7 +49,7 @@ class LargestLoss:
     @classmethod
     def from_pair(cls, pair: Pair, errors: CertifiedErrorLaw, points: MeshPoints) -> Self | None:
         """Return the largest loss of a pair, or None if the noise is not geometric."""
-        steepest = errors.steepest
+        steepest = errors.largest_log_change
         if not errors.is_geometric or steepest is None:
             return None
         rate, offsets = float(steepest), points.offsets
@@ -110,7 +110,7 @@ class Mesh:
     @cached_property
     def _near_from(self) -> float:
         """Seven eighths of the largest loss; inf if there is no largest loss."""
-        steepest = self.errors.steepest
+        steepest = self.errors.largest_log_change
         if not self.pair.is_shift:
             steepest = None if self._largest_loss is None else self._largest_loss.loss
         return math.inf if steepest is None else (1 - _NEAR_LARGEST) * float(steepest)
@@ -122,7 +122,7 @@ class Mesh:
 
 
 @frozen(eq=False)
-class SumsBelowLargestLoss:
+class ExcessSumsNearLargestLoss:
     """Sums of the excess w = (P₊ − e^ε·P₋)/Q over counts, at an ε just below the largest loss λ.
 
     The factor e^λ − e^ε is taken out, so that the sums do not cancel. `LargestLoss` defines Q, r, M₋ and λ. If the
@@ -171,11 +171,10 @@ class SumsBelowLargestLoss:
         return self._log_gain(answer) - math.log(self._tail_divisor)
 
     def beyond(self, answer: float) -> Certified:
-        """Return P₊[Y >= y] − e^ε·P₋[Y >= y] for the answer y, under the two distributions P₊ and P₋ of the pair.
+        """Return P₊[Y >= y] − e^ε·P₋[Y >= y] for an answer y; the class and `LargestLoss` define the other symbols.
 
-        For continuous noise it is (e^λ − e^ε)·M₋·e^(−r·y)/2 − Σ_{k > y} Q·w·(cosh(r·(k − y)) − 1), with the symbols of
-        the class and of `LargestLoss`. If ε >= λ or a term would overflow, this formula does not apply: the result has
-        an infinite error, so that the caller takes another formula.
+        For continuous noise it is (e^λ − e^ε)·M₋·e^(−r·y)/2 − Σ_{k > y} Q·w·(cosh(r·(k − y)) − 1). If ε >= λ or a term
+        would overflow, this formula does not apply, and the result has an infinite error.
         """
         if self.gap <= 0:
             return Certified(0.0, math.inf)
@@ -192,8 +191,7 @@ class SumsBelowLargestLoss:
         uncertainty = self.excess.uncertainty(offsets, lacks)
         uncertainty += self.rounding * 2 * float(lacks @ np.maximum(-values, 0.0))
         uncertainty += gain * self.uncertainty
-        losses = float(lacks @ values)
-        whole = self._tail_divisor
+        losses, whole = float(lacks @ values), self._tail_divisor
         return difference(gain / whole, losses / whole, self.rounding, uncertainty / whole)
 
     def _noise_deficit(self, exponents: Reals) -> Reals:
@@ -240,7 +238,7 @@ class Terms:
     points: MeshPoints  # quadrature points of Q, exact for noise with a kink where the points are fine
     around: float  # approximate answer at which the sums are needed
     margin: float  # largest distance of that answer from `around`, in records
-    below: SumsBelowLargestLoss | None  # the sums just below the largest loss, if ε lies there
+    below: ExcessSumsNearLargestLoss | None  # the sums just below the largest loss, if ε lies there
     _near: slice = field(init=False, repr=False)
     _offsets: Reals = field(init=False, repr=False)
     _values: Reals = field(init=False, repr=False)
@@ -272,7 +270,7 @@ class Terms:
         return (logs - highest if highest > -math.inf else logs), highest
 
     @property
-    def _sums_at_largest_loss(self) -> SumsBelowLargestLoss | None:
+    def _sums_at_largest_loss(self) -> ExcessSumsNearLargestLoss | None:
         """Sums next to the largest loss; None if the log-odds from other sums are more precise."""
         return self.below if self.below is not None and self.below.is_precise else None
 
@@ -283,7 +281,7 @@ class Terms:
         |w| is largest at one end of the points: far below the threshold it is about e^ε.
         """
         logs, offsets = self.points.log_weights, self.points.offsets
-        least = self.errors.reach(LEFT_OUT) + self.margin
+        least = self.errors.distance_at_depth(LEFT_OUT) + self.margin
         if self.around - least <= offsets[0] and offsets[-1] < self.around + least:
             return slice(0, offsets.size)
         steepest = max(1.0, self.excess.largest_size(offsets))
@@ -291,7 +289,7 @@ class Terms:
         nearest = min(int(offsets.searchsorted(self.around)), logs.size - 1)
         distance = np.array(offsets[nearest] - self.around)
         here = float(logs[nearest] + self.errors.log_change(0.0, distance))
-        reach = self.errors.reach(depth + self.points.highest_log_weight - here) + self.margin
+        reach = self.errors.distance_at_depth(depth + self.points.highest_log_weight - here) + self.margin
         start = offsets.searchsorted(self.around - reach)
         return slice(int(start), int(offsets.searchsorted(self.around + reach)))
 

@@ -76,10 +76,10 @@ class OneAnswer:
 
         Source: Balle, Barthe and Gaboardi (2018), Theorem 9, for samples.
         """
-        steepest = None if self.errors is None else self.errors.steepest
-        if steepest is None or (self.share is None and not all(pair.is_shift for pair in self.pairs)):
+        largest_log_change = None if self.errors is None else self.errors.largest_log_change
+        if largest_log_change is None or (self.share is None and not all(pair.is_shift for pair in self.pairs)):
             return None
-        price = float(steepest) * (1 + ROUNDING_OF_RATIONAL)
+        price = float(largest_log_change) * (1 + ROUNDING_OF_RATIONAL)
         if self.share is None or price > LARGEST_EPSILON:
             return price
         return math.log1p(self.share * math.expm1(price)) * (1 + 4 * ROUNDING_OF_RATIONAL)

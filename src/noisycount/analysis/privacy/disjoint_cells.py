@@ -178,7 +178,7 @@ def answer_table(mechanism: Exact | SymmetricNoise | None, low: int, high: int) 
     if isinstance(mechanism, Exact):
         return AnswerTable(np.eye(len(counts)), 0.0)
     errors = mechanism.errors
-    reach = math.ceil(errors.reach(_DEPTH_ANSWERS)) + 1.0
+    reach = math.ceil(errors.distance_at_depth(_DEPTH_ANSWERS)) + 1.0
     span = high - low + 2 * reach
     finest = 1.0 if errors.is_discrete else math.sqrt(mechanism.variance) / _BINS
     width = max(finest, span / _WIDEST_ANSWERS)

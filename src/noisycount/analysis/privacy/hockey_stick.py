@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from noisycount.analysis.privacy.answer_sums import LARGEST_EPSILON, Mesh, SumsBelowLargestLoss, Terms
+from noisycount.analysis.privacy.answer_sums import LARGEST_EPSILON, ExcessSumsNearLargestLoss, Mesh, Terms
 from noisycount.analysis.privacy.bounds import NOTHING, Certified
 from noisycount.analysis.privacy.many_epsilons import certified_deltas
 from noisycount.analysis.privacy.pairs import Excess, Pair
@@ -104,7 +104,7 @@ class NoisyPair:
                 known.append((epsilon, answer - excess.threshold, slope))
         if len(known) < _SAMPLES // 2:
             return {}
-        slack = 0.0 if is_shift or self.errors.steepest is None else _ROUNDED
+        slack = 0.0 if is_shift or self.errors.largest_log_change is None else _ROUNDED
         found = certified_deltas(common, ordinary, known, self._forecast_margin, slack)
         return {epsilon: one for (epsilon, _), one in zip(ordinary, found, strict=True) if one is not None}
 
@@ -146,7 +146,7 @@ class NoisyPair:
             margin = self._forecast_margin * 4.0**again
             if common is not None and again == 0:
                 margin = min(_NEARBY, 16 * step + 1)
-            below = self._sums_below_largest_loss(asked, mesh)
+            below = self._sums_near_largest_loss(asked, mesh)
             terms = Terms(self.pair, self.errors, epsilon, excess, mesh.points, around, margin, below)
             margin = math.inf if terms.reaches_all else margin
             passage = self._find_sign_change(terms, self._make_search(around, step, slope, margin))
@@ -186,14 +186,14 @@ class NoisyPair:
                 search = self._make_search(place, search.step, slope, search.margin)
         return root(terms.log_odds, search)
 
-    def _sums_below_largest_loss(self, asked: EpsilonExcess, mesh: Mesh) -> SumsBelowLargestLoss | None:
+    def _sums_near_largest_loss(self, asked: EpsilonExcess, mesh: Mesh) -> ExcessSumsNearLargestLoss | None:
         """Return the sums next to the largest loss if ε lies there; otherwise None."""
         epsilon, excess = asked
         largest, rounding = mesh.largest_near(epsilon), self.pair.rounding
         if largest is None:
             return None
         gap, is_discrete = largest.above(epsilon), self.errors.is_discrete
-        return SumsBelowLargestLoss(largest, gap, epsilon, excess, is_discrete, rounding)
+        return ExcessSumsNearLargestLoss(largest, gap, epsilon, excess, is_discrete, rounding)
 
     def _make_mesh(self, fine: tuple[float, float] | None, highest: float, coarsest: float = math.inf) -> Mesh:
         """Return a mesh of points for sums of functions that may have a kink between the two offsets `fine`."""
@@ -213,10 +213,10 @@ class NoisyPair:
 
     def _is_flattening(self, epsilon: float) -> bool:
         """Return True if the log-odds may come close to their largest value long before they reach it."""
-        steepest = self.errors.steepest
-        if steepest is None or self.errors.is_geometric:
+        largest_log_change = self.errors.largest_log_change
+        if largest_log_change is None or self.errors.is_geometric:
             return False
-        return not self.pair.is_shift or epsilon > _FLATTENING * steepest
+        return not self.pair.is_shift or epsilon > _FLATTENING * largest_log_change
 
     def _answer_surely_below(self, terms: Terms, answer: float) -> float:
         """Return an answer, at or below the given one, with negative log-odds despite rounding."""
@@ -286,7 +286,7 @@ class NoisyPair:
     @property
     def _noise_reach(self) -> float:
         """Error that the noise exceeds with a probability below 1e-300."""
-        return min(self.errors.reach(_FAR_OUT), 2 * _FAR_OUT * self.errors.spread)
+        return min(self.errors.distance_at_depth(_FAR_OUT), 2 * _FAR_OUT * self.errors.spread)
 
     def _highest_offset(self, answer: float, excess: Excess) -> float:
         """Return the offset up to which sums reach.
@@ -294,7 +294,7 @@ class NoisyPair:
         For noise with a finite ε and a shifted distribution it lies far beyond the threshold, as sums close to that ε
         need these counts.
         """
-        tilted = self.pair.is_shift and self.errors.steepest is not None
+        tilted = self.pair.is_shift and self.errors.largest_log_change is not None
         beyond = _TILTED * self.pair.base.deviation if tilted else 0.0
         return max(answer, excess.threshold) + beyond
 
@@ -427,7 +427,7 @@ def _zero_delta(pair: Pair, excesses: list[Excess]) -> list[Certified]:
 
 def _delta_with_noise(pair: Pair, errors: CertifiedErrorLaw, asked: list[EpsilonExcess]) -> list[Certified]:
     """Return δ with noise. For a pair that is a shift by one record it is 0 from the ε of the noise on."""
-    bound = errors.steepest if pair.is_shift else None
+    bound = errors.largest_log_change if pair.is_shift else None
     below = asked if bound is None else asked[: bisect_left(asked, bound, key=lambda one: Fraction(one[0]))]
     found = NoisyPair(pair, errors).hockey_sticks(below) if below else []
     return found + [NOTHING] * (len(asked) - len(below))

@@ -114,8 +114,8 @@ class TermRows:
         here -= float(errors.log_density(np.zeros(1))[0])
         steepest = math.log(max(1.0, *(excess.largest_size(offsets) for excess in self.excesses)))
         depth = LEFT_OUT + steepest + points.highest_log_weight - float(here.min())
-        reach = errors.reach(depth) + self.margin
-        if reach > self.table.reach(depth):  # the table ends before
+        reach = errors.distance_at_depth(depth) + self.margin
+        if reach > self.table.distance_at_depth(depth):  # the table ends before
             object.__setattr__(self, "table", errors)
         first, stop = self._points_that_matter(LEFT_OUT + steepest + _MILLS)
         starts = np.maximum(offsets.searchsorted(self.guesses - reach), first)
@@ -267,7 +267,7 @@ def certified_deltas(
     """
     results: list[Certified | None] = []
     errors = mesh.errors
-    table = errors if errors.has_formula else errors.tabulated(errors.reach(_TABLE_DEPTH) + margin)
+    table = errors if errors.has_formula else errors.tabulated(errors.distance_at_depth(_TABLE_DEPTH) + margin)
     places, distances, slopes = np.array(known_thresholds).T
     length = _ROWS if mesh.points.offsets.size > _ROWS else len(asked)
     for first, stop in pairwise([*range(0, len(asked), length), len(asked)]):

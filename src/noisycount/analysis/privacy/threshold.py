@@ -238,6 +238,6 @@ class ThresholdForecast:
     def _farthest_distance(self) -> float:
         """Largest distance from the threshold of w at which a threshold is expected."""
         most = 3 * self.errors.spread
-        if self.errors.steepest is not None:
+        if self.errors.largest_log_change is not None:
             most = min(most, self.deviation)
         return max(most, _SHORTEST)

@@ -92,7 +92,7 @@ def is_within_reach(workload: workloads.Workload) -> bool:
     return lattice.places <= _MOST_PLACES and lattice.frequencies <= _MOST_FREQUENCIES
 
 
-def is_short(workload: workloads.Workload) -> bool:
+def is_fast_on_lattice(workload: workloads.Workload) -> bool:
     """Return True if all answers are integers and their joint distribution takes less than a second."""
     if len(workload.answers) > MOST_ANSWERS or any(is_continuous(one) for _, one in workload.answers):
         return False
@@ -332,7 +332,7 @@ def workload_answers(workload: workloads.Workload) -> Divergences:
         return composed_answers(tuple(neighbour_pairs(Exact(), population)), first)
     if workloads.is_table(workload) and (workloads.is_noiseless(workload) or not is_within_reach(workload)):
         return workloads.table_answers(workload)
-    if is_independent(workload) and not is_short(workload):
+    if is_independent(workload) and not is_fast_on_lattice(workload):
         return IndependentAnswers(workload)
     if is_within_reach(workload):
         return WorkloadAnswers(workload)

@@ -241,9 +241,9 @@ class IndependentCells:
         ]
 
         def log_weight(counts: Reals) -> Reals:
-            logs = self.cell_law.log_between(counts)
+            logs = self.cell_law.log_pmf_at_reals(counts)
             for group, index in answers:
-                logs += group.log_between(index, counts)
+                logs += group.log_likelihood_at_reals(index, counts)
             return logs
 
         ends, longest = (0, self.cell_law.negligible_from(DEPTH)), math.inf

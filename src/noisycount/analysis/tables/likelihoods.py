@@ -114,7 +114,7 @@ class LevelAnswers:
         """Typical size of the noise, in records; 0 without noise."""
         return self._errors.spread if self._errors is not None else 0.0
 
-    def log_between(self, index: int, counts: Reals) -> Reals:
+    def log_likelihood_at_reals(self, index: int, counts: Reals) -> Reals:
         """Return ln f(y | x) of one answer y at real numbers x, not only at whole counts.
 
         The noise must be Laplace or Gaussian, discrete or continuous; TypeError otherwise.
@@ -168,7 +168,7 @@ class LevelAnswers:
         """Return the distance from an answer, in records, at which the likelihood has fallen by so many nats."""
         if not isinstance(self.mechanism, SymmetricNoise):
             return 0
-        return min(math.ceil(self.mechanism.errors.reach(depth)), _LARGEST)
+        return min(math.ceil(self.mechanism.errors.distance_at_depth(depth)), _LARGEST)
 
     def reach(self) -> tuple[Counts, Counts]:
         """Return the first and the last count within 42 nats of the likeliest count, for each answer.

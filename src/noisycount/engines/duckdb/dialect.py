@@ -262,8 +262,8 @@ class _SlotRecords(StatementRecords):
 
 
 @lru_cache(maxsize=128)
-def _count_pieces(number: int, unit: str | None, kind: Kind | None) -> list[str]:
-    """Return the statement that counts a number of conditions, as the texts before, between and after them."""
+def _count_statement_parts(number: int, unit: str | None, kind: Kind | None) -> list[str]:
+    """Return the texts before, between and after the conditions of the statement that counts them."""
     records = records_of(unit, kind)
     slots = _SlotRecords(records.table, records.of_column, records.person, records.dialect)
     text, _ = shared.text_of(statements.count_statement([Constant(value=True)] * number, slots), DUCKDB)
@@ -307,7 +307,7 @@ def count_text(predicates: Sequence[Predicate], unit: str | None, kind: Kind | N
     if next(values_in(predicates), None) is not None:
         shapes = tuple(shape_of(predicate, blanks) for predicate in predicates)
         return _with_bound_values(_with_cache(_person_text, len(blanks))(shapes, unit, kind), blanks)
-    first, *pieces = _with_cache(_count_pieces, len(predicates))(len(predicates), unit, kind)
+    first, *pieces = _with_cache(_count_statement_parts, len(predicates))(len(predicates), unit, kind)
     texts, all_values = [first], dict[str, Any]()
     for place, (predicate, piece) in enumerate(zip(predicates, pieces, strict=True)):
         blanks = []

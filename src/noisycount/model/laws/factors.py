@@ -31,15 +31,15 @@ _CERTAIN = 1e-9  # relative to the largest step: a larger sum of steps has the c
 
 
 @frozen
-class LogStep:
+class LogRatio:
     """The exact change of a logarithm from one count to the next: ln(ratio) + shift."""
 
     ratio: Fraction = Fraction(1)  # a positive rational
     shift: Fraction = Fraction(0)  # a rational number of nats
 
-    def __add__(self, other: "LogStep") -> "LogStep":
-        """Return the step of the product of two factors."""
-        return LogStep(self.ratio * other.ratio, self.shift + other.shift)
+    def __add__(self, other: "LogRatio") -> "LogRatio":
+        """Return the log-ratio of the product of two factors."""
+        return LogRatio(self.ratio * other.ratio, self.shift + other.shift)
 
     @property
     def is_positive(self) -> bool:
@@ -59,16 +59,16 @@ class Factor(ABC):
         """Return the change of the logarithm around a count of the support."""
 
     @abstractmethod
-    def log_step(self, count: int) -> float:
+    def log_ratio_to_next(self, count: int) -> float:
         """Return ln(f(count + 1)/f(count)); both counts must be in the support."""
 
-    def log_steps(self, counts: Sequence[int]) -> Reals:
-        """Return the `log_step` of each of many counts, shape (counts,)."""
-        return np.array([self.log_step(count) for count in counts])
+    def log_ratios_to_next(self, counts: Sequence[int]) -> Reals:
+        """Return the `log_ratio_to_next` of each of many counts, shape (counts,)."""
+        return np.array([self.log_ratio_to_next(count) for count in counts])
 
-    def exact_log_step(self, count: int) -> LogStep:
-        """Return the `log_step` without rounding; by default, the float as a rational number."""
-        return LogStep(shift=Fraction(self.log_step(count)))
+    def exact_log_ratio_to_next(self, count: int) -> LogRatio:
+        """Return the `log_ratio_to_next` without rounding; by default, the float as a rational number."""
+        return LogRatio(shift=Fraction(self.log_ratio_to_next(count)))
 
     @property
     def support(self) -> tuple[float, float]:
@@ -82,7 +82,7 @@ class Factor(ABC):
 
     @property
     def is_log_concave(self) -> bool:
-        """True if the steps never grow."""
+        """True if `log_ratio_to_next` never grows with the count."""
         return True
 
 
@@ -131,25 +131,25 @@ class Product(Factor):
             place = largest
         return logs
 
-    def log_step(self, count: int) -> float:
-        """Return the sum of the steps."""
-        return math.fsum(factor.log_step(count) for factor in self.factors)
+    def log_ratio_to_next(self, count: int) -> float:
+        """Return ln(f(count + 1)/f(count)) of the product f."""
+        return math.fsum(factor.log_ratio_to_next(count) for factor in self.factors)
 
-    def log_steps(self, counts: Sequence[int]) -> Reals:
-        """Return the sums of the steps, shape (counts,)."""
-        return np.sum([factor.log_steps(counts) for factor in self.factors], axis=0)
+    def log_ratios_to_next(self, counts: Sequence[int]) -> Reals:
+        """Return ln(f(count + 1)/f(count)) of each of many counts, shape (counts,)."""
+        return np.sum([factor.log_ratios_to_next(counts) for factor in self.factors], axis=0)
 
-    def exact_log_step(self, count: int) -> LogStep:
-        """Return the sum of the exact steps."""
-        return reduce(add, (factor.exact_log_step(count) for factor in self.factors))
+    def exact_log_ratio_to_next(self, count: int) -> LogRatio:
+        """Return ln(f(count + 1)/f(count)) of the product f without rounding."""
+        return reduce(add, (factor.exact_log_ratio_to_next(count) for factor in self.factors))
 
     def rise_after(self, count: int) -> float:
-        """Return the step after a count. It is positive if and only if the next count has the larger value."""
-        return self._sum_with_exact_sign(count, [factor.log_step(count) for factor in self.factors])
+        """Return `log_ratio_to_next` with its exact sign: positive only if the next count has the larger value."""
+        return self._sum_with_exact_sign(count, [factor.log_ratio_to_next(count) for factor in self.factors])
 
     def rises_after(self, counts: Sequence[int]) -> Reals:
         """Return `rise_after` of each of many counts, shape (counts,)."""
-        steps = np.array([factor.log_steps(counts) for factor in self.factors])
+        steps = np.array([factor.log_ratios_to_next(counts) for factor in self.factors])
         rises = zip(counts, steps.T.tolist(), strict=True)
         return np.array([self._sum_with_exact_sign(count, parts) for count, parts in rises])
 
@@ -158,27 +158,27 @@ class Product(Factor):
         total = math.fsum(steps)
         if abs(total) > _CERTAIN * max(1.0, *map(abs, steps)):
             return total
-        is_positive = self.exact_log_step(count).is_positive
+        is_positive = self.exact_log_ratio_to_next(count).is_positive
         return max(abs(total), sys.float_info.min) if is_positive else -abs(total)
 
 
 @frozen
-class Moved(Factor):
-    """A factor f(count + by) as a function of the count."""
+class ShiftedFactor(Factor):
+    """The factor g(count) = f(count + shift) of another factor f."""
 
-    factor: Factor
-    by: int  # shift of the argument, in records
+    factor: Factor  # f
+    shift: int  # in records
 
     @property
     def support(self) -> tuple[float, float]:
-        """Support of the factor, shifted by −by."""
+        """Support of the factor, moved by −shift."""
         low, high = self.factor.support
-        return low - self.by, high - self.by
+        return low - self.shift, high - self.shift
 
     @property
     def kinks(self) -> tuple[float, ...]:
-        """Kinks of the factor, shifted by −by."""
-        return tuple(kink - self.by for kink in self.factor.kinks)
+        """Kinks of the factor, moved by −shift."""
+        return tuple(kink - self.shift for kink in self.factor.kinks)
 
     @property
     def is_log_concave(self) -> bool:
@@ -186,20 +186,20 @@ class Moved(Factor):
         return self.factor.is_log_concave
 
     def expansion(self, centre: int) -> Expansion:
-        """Return the expansion of the factor around centre + by."""
-        return self.factor.expansion(centre + self.by)
+        """Return the expansion of the factor around centre + shift."""
+        return self.factor.expansion(centre + self.shift)
 
-    def log_step(self, count: int) -> float:
-        """Return the step of the factor after count + by."""
-        return self.factor.log_step(count + self.by)
+    def log_ratio_to_next(self, count: int) -> float:
+        """Return ln(g(count + 1)/g(count)), which is that of f at count + shift."""
+        return self.factor.log_ratio_to_next(count + self.shift)
 
-    def log_steps(self, counts: Sequence[int]) -> Reals:
-        """Return the steps of the factor after the shifted counts."""
-        return self.factor.log_steps([count + self.by for count in counts])
+    def log_ratios_to_next(self, counts: Sequence[int]) -> Reals:
+        """Return ln(g(count + 1)/g(count)) of each of many counts, shape (counts,)."""
+        return self.factor.log_ratios_to_next([count + self.shift for count in counts])
 
-    def exact_log_step(self, count: int) -> LogStep:
-        """Return the exact step of the factor after count + by."""
-        return self.factor.exact_log_step(count + self.by)
+    def exact_log_ratio_to_next(self, count: int) -> LogRatio:
+        """Return ln(g(count + 1)/g(count)) without rounding."""
+        return self.factor.exact_log_ratio_to_next(count + self.shift)
 
 
 class ValuedFactor(Factor):
@@ -222,12 +222,12 @@ class ValuedFactor(Factor):
 
         return Expansion(Decimal(0), bend)
 
-    def log_step(self, count: int) -> float:
+    def log_ratio_to_next(self, count: int) -> float:
         """Return ln(f(count + 1)/f(count))."""
-        return float(self.log_steps([count])[0])
+        return float(self.log_ratios_to_next([count])[0])
 
-    def log_steps(self, counts: Sequence[int]) -> Reals:
-        """Return the `log_step` of each of many counts, shape (counts,)."""
+    def log_ratios_to_next(self, counts: Sequence[int]) -> Reals:
+        """Return the `log_ratio_to_next` of each of many counts, shape (counts,)."""
         starts = np.array(counts, dtype=np.float64)
         here, there = self.log_values(np.stack([starts, starts + 1]))
         return np.asarray(there - here)
@@ -273,17 +273,17 @@ class BetaBinomialFactor(Factor):
         rising = gamma_ratio_expansion(centre, self.alpha)
         return rising + gamma_ratio_expansion(self.size - centre, self.beta).mirrored
 
-    def log_step(self, count: int) -> float:
+    def log_ratio_to_next(self, count: int) -> float:
         """Return ln(f(count + 1)/f(count)); both counts must be in the support."""
         negatives = self.size - count
         rising = math.log((count + self.alpha) / (count + 1))
         return rising - math.log((negatives - 1 + self.beta) / negatives)
 
-    def exact_log_step(self, count: int) -> LogStep:
+    def exact_log_ratio_to_next(self, count: int) -> LogRatio:
         """Return the step with its ratio as a fraction."""
         negatives = self.size - count
         rising = (count + Fraction(self.alpha)) / (count + 1)
-        return LogStep(rising * negatives / (negatives - 1 + Fraction(self.beta)))
+        return LogRatio(rising * negatives / (negatives - 1 + Fraction(self.beta)))
 
 
 _GROWTH = 1.3  # ratio of successive distances; the product is assumed to turn at most once between them

@@ -55,7 +55,7 @@ class ErrorLaw(ABC):
 
     @property
     @abstractmethod
-    def steepest(self) -> Fraction | None:
+    def largest_log_change(self) -> Fraction | None:
         """Largest change of the logarithm of the density from one record to the next, or None if it is unbounded."""
 
     @property
@@ -74,7 +74,7 @@ class ErrorLaw(ABC):
         """Density at 0, or P[Z = 0] if Z is discrete."""
 
     @abstractmethod
-    def reach(self, depth: float) -> float:
+    def distance_at_depth(self, depth: float) -> float:
         """Return the distance from 0, in records, at which the density has fallen by a factor e^depth."""
 
     @abstractmethod
@@ -190,7 +190,7 @@ class ErrorLikelihood(Factor):
         error = self.answer - centre
         return Expansion(Decimal(0), lambda offsets: self.errors.log_change(error, offsets))
 
-    def log_step(self, count: int) -> float:
+    def log_ratio_to_next(self, count: int) -> float:
         """Return the change of the logarithm from this count to the next."""
         return float(self.errors.log_change(self.answer - count, np.ones(1))[0])
 
@@ -220,8 +220,8 @@ class SymmetricNoise(Mechanism):
     @property
     def epsilon(self) -> float | Fraction | None:
         """An ε with δ = 0 for a count of sensitivity 1, or None if no finite ε has δ = 0."""
-        steepest = self.errors.steepest
-        return None if steepest is None else float(steepest)
+        largest_log_change = self.errors.largest_log_change
+        return None if largest_log_change is None else float(largest_log_change)
 
     @property
     @abstractmethod
@@ -318,9 +318,9 @@ class SymmetricNoise(Mechanism):
 
         Numerical error: 1e-11 relative; an integer is the smallest up to ties within 1e-12 of beta.
         """
-        deviation, steepest = math.sqrt(self.variance), self.errors.steepest
+        deviation, largest_log_change = math.sqrt(self.variance), self.errors.largest_log_change
         if log_beta < LOG_HALF:
-            start = max(deviation * math.sqrt(-2 * log_beta), -log_beta / float(steepest or math.inf))
+            start = max(deviation * math.sqrt(-2 * log_beta), -log_beta / float(largest_log_change or math.inf))
         else:
             start = 1.25 * deviation * math.exp(log_one_minus_exp(log_beta))
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 
 from noisycount.frozen import frozen
-from noisycount.model.laws.factors import Factor, LogStep
+from noisycount.model.laws.factors import Factor, LogRatio
 from noisycount.model.laws.gamma import FLAT, Expansion, Reals, decimal_ratio
 from noisycount.model.laws.normal import log_two_sided, normal_tail, two_sided_quantile
 from noisycount.model.noises.additive import AdditiveNoise, ClosedForm, ContinuousNoise
@@ -49,20 +49,20 @@ class GaussianLikelihood(Factor):
         curvature = decimal_ratio(-1 / (2 * self.scale**2))
         return Expansion(decimal_ratio(slope), FLAT.bend, curvature)
 
-    def log_step(self, count: int) -> float:
+    def log_ratio_to_next(self, count: int) -> float:
         """Return the change of the logarithm to the next count: (answer − count − 1/2)/scale²."""
         return (self.answer - count - 0.5) / float(self.scale**2)
 
-    def exact_log_step(self, count: int) -> LogStep:
+    def exact_log_ratio_to_next(self, count: int) -> LogRatio:
         """Return the change of the logarithm to the next count as a rational number of nats."""
-        return LogStep(shift=(Fraction(self.answer) - count - Fraction(1, 2)) / self.scale**2)
+        return LogRatio(shift=(Fraction(self.answer) - count - Fraction(1, 2)) / self.scale**2)
 
 
 @frozen
 class GaussianShape(ClosedForm):
     """Density for arrays of errors up to its constant, shared by continuous and discrete Gaussian noise."""
 
-    steepest: ClassVar[None] = None  # the slope is unbounded
+    largest_log_change: ClassVar[None] = None  # the slope is unbounded
 
     scale: float  # in records
 
@@ -76,7 +76,7 @@ class GaussianShape(ClosedForm):
         """The scale, in records."""
         return self.scale
 
-    def reach(self, depth: float) -> float:
+    def distance_at_depth(self, depth: float) -> float:
         """Return scale·√(2·depth)."""
         return self.scale * math.sqrt(2 * depth)
 

@@ -14,7 +14,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from noisycount.frozen import frozen
-from noisycount.model.laws.factors import Factor, LogFactor, LogStep
+from noisycount.model.laws.factors import Factor, LogFactor, LogRatio
 from noisycount.model.laws.gamma import DIGITS, FLAT, Expansion, Kink, Reals, decimal_ratio
 from noisycount.model.noises.additive import AdditiveNoise, ClosedForm, ContinuousNoise, DiscreteNoise, Sampler
 from noisycount.model.sampling.scalar import discrete_laplace, price_as_written, rounded_laplace
@@ -71,7 +71,7 @@ class LaplaceLikelihood(Factor):
         side, weight = (1 if place >= 0 else -1), DIGITS.multiply(slope, Decimal(-2))
         return Expansion(slope if side > 0 else DIGITS.minus(slope), FLAT.bend, kinks=(Kink(place, side, weight),))
 
-    def log_step(self, count: int) -> float:
+    def log_ratio_to_next(self, count: int) -> float:
         """Return the change of the logarithm to the next count.
 
         Up to +1/scale towards the answer, −1/scale away from it.
@@ -79,10 +79,10 @@ class LaplaceLikelihood(Factor):
         nearer = 2 * (self.answer - count) - 1
         return max(-1.0, min(1.0, nearer)) / float(self.scale)
 
-    def exact_log_step(self, count: int) -> LogStep:
+    def exact_log_ratio_to_next(self, count: int) -> LogRatio:
         """Return the change of the logarithm to the next count as a rational number of nats."""
         nearer = 2 * (Fraction(self.answer) - count) - 1
-        return LogStep(shift=max(Fraction(-1), min(Fraction(1), nearer)) / self.scale)
+        return LogRatio(shift=max(Fraction(-1), min(Fraction(1), nearer)) / self.scale)
 
 
 @frozen
@@ -126,19 +126,19 @@ class LaplaceErrors(ClosedForm):
 
     scale: float | Fraction  # in records
     is_discrete: bool = field()  # without field(), the property of the base class would become the default value
-    steepest: Fraction = field(init=False, repr=False)  # 1/scale
+    largest_log_change: Fraction = field(init=False, repr=False)  # 1/scale
     _rate: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "steepest", 1 / Fraction(self.scale))
-        object.__setattr__(self, "_rate", min(float(self.steepest), _STEEPEST))
+        object.__setattr__(self, "largest_log_change", 1 / Fraction(self.scale))
+        object.__setattr__(self, "_rate", min(float(self.largest_log_change), _STEEPEST))
 
     @property
     def spread(self) -> float:
         """The scale, in records."""
         return 1 / self._rate
 
-    def reach(self, depth: float) -> float:
+    def distance_at_depth(self, depth: float) -> float:
         """Return scale·depth."""
         return depth / self._rate
 

@@ -92,7 +92,7 @@ class SumLaw(CertifiedErrorLaw):
         """Return ln 2 + ln P[Z >= z]."""
         return math.log(2) + self._log_densities(distances, Above(self.is_discrete))
 
-    def reach(self, depth: float) -> float:
+    def distance_at_depth(self, depth: float) -> float:
         """Return a distance at which the density has fallen by a factor e^depth, at most a quarter too large."""
         return _distance_at_depth(self, depth)
 
@@ -232,7 +232,7 @@ class SumLaw(CertifiedErrorLaw):
         return self.table is not None or self._laplace_terms is not None
 
     @property
-    def steepest(self) -> Fraction | None:
+    def largest_log_change(self) -> Fraction | None:
         """Steepest slope of the widest Laplace noise; adding other noise cannot make the density steeper."""
         widest = self.widest_laplace
         return 1 / Fraction(widest) if widest else None
@@ -317,7 +317,7 @@ def _distance_at_depth(law: SumLaw, depth: float) -> float:
 @lru_cache(maxsize=64)  # a table of answers has few different noises, and each entry takes 64 kB
 def _table_if_narrow(law: SumLaw) -> LatticeTable | None:
     """Return the table of a sum, or None if the sum is too wide for a table."""
-    end = law.reach(DEEPEST)
+    end = law.distance_at_depth(DEEPEST)
     return lattice_table(law.laplace, law.gaussian, int(end)) if end <= LONGEST else None
 
 

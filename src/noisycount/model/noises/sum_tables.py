@@ -94,7 +94,7 @@ class SumTable(ErrorLaw):
         spread: The smallest scale, in records; the distribution is smooth over it except at 0.
     """
 
-    steepest: ClassVar[None] = None  # not computed for a table
+    largest_log_change: ClassVar[None] = None  # not computed for a table
     smooth_over: ClassVar[float] = 0.0  # derivatives may jump at 0
 
     spread: float = field()  # without field(), the property of the base class would become the default value
@@ -107,8 +107,8 @@ class SumTable(ErrorLaw):
         """Density at 0, or P[Z = 0]."""
         return math.exp(float(self.log_densities(np.zeros(1))[0]))
 
-    def reach(self, depth: float) -> float:  # noqa: ARG002  (the table's end, whatever the depth)
-        """Return the distance at which the table ends."""
+    def distance_at_depth(self, depth: float) -> float:  # noqa: ARG002  (the end is fixed)
+        """Return the distance from 0 at which the table ends, in records, whatever the depth."""
         return float(self.log_densities.edges[-1])
 
     def log_density(self, errors: Reals) -> Reals:

@@ -14,7 +14,7 @@ import numpy as np
 
 from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution
-from noisycount.model.laws.factors import BetaBinomialFactor, Factor, LogStep
+from noisycount.model.laws.factors import BetaBinomialFactor, Factor, LogRatio
 from noisycount.model.laws.gamma import FLAT, Expansion, Reals, binomial_expansion
 from noisycount.model.laws.smooth_law import smooth_law
 from noisycount.model.populations.population import Exchangeable, Informed, Moments, Sample, known_records
@@ -187,15 +187,15 @@ class Binomial(SmoothPopulation):
             return FLAT
         return binomial_expansion(self.size, self.rate, centre)
 
-    def log_step(self, count: int) -> float:
+    def log_ratio_to_next(self, count: int) -> float:
         """Return ln(P[K = count + 1] / P[K = count]) for two counts of the support."""
         odds = (self.size - count) / (count + 1)
         return math.log(odds) + math.log(self.rate) - math.log1p(-self.rate)
 
-    def exact_log_step(self, count: int) -> LogStep:
+    def exact_log_ratio_to_next(self, count: int) -> LogRatio:
         """Return P[K = count + 1] / P[K = count] as an exact rational number."""
         rate = Fraction(self.rate)
-        return LogStep(Fraction(self.size - count, count + 1) * (rate / (1 - rate)))
+        return LogRatio(Fraction(self.size - count, count + 1) * (rate / (1 - rate)))
 
 
 @frozen

@@ -14,7 +14,7 @@ import numpy as np
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution
-from noisycount.model.laws.factors import Factor, Moved
+from noisycount.model.laws.factors import Factor, ShiftedFactor
 from noisycount.model.laws.gamma import Reals
 from noisycount.validation import whole_number
 
@@ -196,7 +196,7 @@ class Informed(Population):
 
     def law(self, *likelihoods: Factor) -> CountDistribution:
         """Return the distribution of the count: that of the other records, shifted by the known positives."""
-        others = (Moved(likelihood, self.positives) for likelihood in likelihoods)
+        others = (ShiftedFactor(likelihood, self.positives) for likelihood in likelihoods)
         return self.rest.law(*others).moved(self.positives)
 
     def deep_prior(self) -> CountDistribution:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution, TableLaw, weighted_table
-from noisycount.model.laws.factors import Factor, Moved, Product
+from noisycount.model.laws.factors import Factor, Product, ShiftedFactor
 from noisycount.model.laws.gamma import Expansion, Reals
 from noisycount.model.populations.binomial_sums import WIDE, Kinds, deep_sum_of_binomials
 from noisycount.model.populations.population import IndependentNeighbours, Informed, Moments, Population, known_records
@@ -76,7 +76,7 @@ class Strata(Population):
         if not likelihoods:
             return self.table(_DEPTH)
         certain, kinds = _split_certain(self)
-        others = tuple(Moved(one, certain) for one in likelihoods)
+        others = tuple(ShiftedFactor(one, certain) for one in likelihoods)
         if kinds is None:
             return weighted_table(0, np.zeros(1), others).moved(certain)
         tilt = _balancing_tilt(kinds, others)
@@ -178,7 +178,7 @@ class Exponential(Factor):
         """Return a straight line of slope `steepness`."""
         return Expansion(Decimal(self.steepness), np.zeros_like)
 
-    def log_step(self, _: int) -> float:
+    def log_ratio_to_next(self, _: int) -> float:
         """Return the steepness."""
         return self.steepness
 
@@ -210,7 +210,7 @@ def _balancing_tilt(kinds: Kinds, likelihoods: Sequence[Factor]) -> float:
         tilt = grid_index * grain
         count = math.floor(kinds.moments(tilt)[0])
         if smallest <= count < largest:
-            return tilt - product.log_step(count)
+            return tilt - product.log_ratio_to_next(count)
         return -math.inf if count < smallest else math.inf
 
     bracket = Bracket(-_STEEPEST / grain, _STEEPEST / grain)

@@ -75,8 +75,8 @@ class CellLaw(Shown):
             return self.log_pmf(counts)
         return self.log_pmf(np.arange(first, last + 1))[counts - first]
 
-    def log_between(self, counts: Reals) -> Reals:
-        """Return ln P[K = k], continued between the counts as the distribution of cells that are not empty."""
+    def log_pmf_at_reals(self, counts: Reals) -> Reals:
+        """Return ln P[K = k] at real numbers k; between the counts, by the formula for cells that are not empty."""
         logs = self._log_sums(counts)
         with np.errstate(divide="ignore"):
             logs[counts == 0] = np.logaddexp(logs[counts == 0], np.log(self.zero))

@@ -40,7 +40,7 @@ from noisycount.service.auth import (
 )
 from noisycount.service.errors import ForgedError
 from noisycount.service.keys import User
-from noisycount.tasks.documentation import service_address, with_addresses
+from noisycount.tasks.documentation import address_at_service, with_addresses
 
 _POLICY = (
     "default-src 'none'",
@@ -133,7 +133,7 @@ def page(request: Request, template: str, user: User | None, *, status: int = 20
         user=user,
         navigation=navigation(user),
         csrf=getattr(request.state, "csrf", ""),
-        help=(TITLES[_HELP[template]], service_address(_HELP[template])),
+        help=(TITLES[_HELP[template]], address_at_service(_HELP[template])),
         **values,
     )
     return HTMLResponse(text, status_code=status, headers=PAGE_HEADERS)

@@ -11,7 +11,7 @@ from typing import Any
 
 from noisycount.catalog.catalog import ROW, DatasetRecord
 from noisycount.config.config import Config
-from noisycount.display.numbers import number_of
+from noisycount.display.numbers import counted_noun
 from noisycount.display.texts import redacted_names
 from noisycount.engines.places import is_lake, is_server
 from noisycount.engines.views.relations import UnitClaim
@@ -147,7 +147,7 @@ def unproven_words(top_ups: Sequence[UnprovenTopUp]) -> list[str]:
     """Return a first line that explains unproven top-ups, then a line for each of them."""
     if not top_ups:
         return []
-    number = number_of("top-up", len(top_ups))
+    number = counted_noun("top-up", len(top_ups))
     head = (
         f"{number} may rest on answers about other records, as nothing said that the records had stayed the same: "
         "their loss can exceed the charge"

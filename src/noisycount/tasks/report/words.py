@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from noisycount.config.config import Config
-from noisycount.display.numbers import number_of, percent, plus_minus, scale_text
+from noisycount.display.numbers import counted_noun, percent, plus_minus, scale_text
 from noisycount.display.output import Facts
 from noisycount.ledger.budget import NeighbourRelation
 from noisycount.ledger.entries import Head, TableAnswer
@@ -86,7 +86,7 @@ def summary_rows(report: Report) -> list[tuple[str, ...]]:
     datasets, rows = asked_datasets(report), list[tuple[str, ...]]()
     for dataset in datasets[:_FIRST]:
         name, budget, spent, _ = account_cells(dataset.account)
-        number = number_of("release", len(dataset.releases))
+        number = counted_noun("release", len(dataset.releases))
         spent = spent if dataset.is_intact else f"at least {spent}"
         rows.append((name, number, f"{spent} of {budget}", dataset.odds or "not known"))
     if len(datasets) > _FIRST:
@@ -97,7 +97,7 @@ def summary_rows(report: Report) -> list[tuple[str, ...]]:
 def datasets_without_release(report: Report) -> str:
     """Return the number and the names of the data sets without a release; empty if there are none."""
     names = [dataset.account.name for dataset in report.datasets if not dataset.releases]
-    return f"{number_of('data set', len(names))}: {', '.join(names)}" if names else ""
+    return f"{counted_noun('data set', len(names))}: {', '.join(names)}" if names else ""
 
 
 def dataset_facts(dataset: DatasetReport) -> Facts:
@@ -137,7 +137,7 @@ def neighbours_words(dataset: DatasetReport) -> str:
     relation = other_releases[0].relation
     assert relation is not None  # noqa: S101 - by `differently_priced`
     are = "was" if len(other_releases) == 1 else "were"
-    sentence = f"{now}; {number_of('release', len(other_releases))} {are} priced for {NEIGHBOURS[relation]}"
+    sentence = f"{now}; {counted_noun('release', len(other_releases))} {are} priced for {NEIGHBOURS[relation]}"
     return sentence if dataset.size is None else f"{sentence}, and revealed more than was charged"
 
 
@@ -169,7 +169,7 @@ def _failure_facts(dataset: DatasetReport) -> Facts:
     number = len(dataset.failures)
     if not number:
         return []
-    loss_text = f"{number_of('spend', number)} without an answer, {loss_words(dataset.failed_loss)}"
+    loss_text = f"{counted_noun('spend', number)} without an answer, {loss_words(dataset.failed_loss)}"
     return [("failed", f"{loss_text}: charged for ever; to ask the same again costs nothing more")]
 
 
