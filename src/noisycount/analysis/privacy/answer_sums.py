@@ -137,7 +137,7 @@ class ExcessSumsNearLargestLoss:
     is_discrete: bool  # True if the noise is an integer
     rounding: float  # relative error of a term
 
-    def at_most(self, excess: Excess) -> Self:
+    def upper_bound(self, excess: Excess) -> Self:
         """Return the sums with the largest λ that its error allows, and with another excess."""
         exact = replace(self.largest, error=0.0)
         return replace(self, largest=exact, gap=self.gap + self.largest.error, excess=excess)
@@ -170,7 +170,7 @@ class ExcessSumsNearLargestLoss:
         """Return the logarithm of P₊[Y >= y] − e^ε·P₋[Y >= y], without the deficit."""
         return self._log_gain(answer) - math.log(self._tail_divisor)
 
-    def beyond(self, answer: float) -> Certified:
+    def tail_gain(self, answer: float) -> Certified:
         """Return P₊[Y >= y] − e^ε·P₋[Y >= y] for an answer y; the class and `LargestLoss` define the other symbols.
 
         For continuous noise it is (e^λ − e^ε)·M₋·e^(−r·y)/2 − Σ_{k > y} Q·w·(cosh(r·(k − y)) − 1). If ε >= λ or a term
@@ -293,11 +293,11 @@ class Terms:
         start = offsets.searchsorted(self.around - reach)
         return slice(int(start), int(offsets.searchsorted(self.around + reach)))
 
-    def at_most(self) -> "Terms":
+    def upper_bound(self) -> "Terms":
         """Return these terms with the largest excess w and the largest loss λ that their errors allow."""
-        below, excess = self.below, self.excess.at_most()
+        below, excess = self.below, self.excess.upper_bound()
         if below is not None:
-            below = below.at_most(excess)
+            below = below.upper_bound(excess)
         return replace(self, excess=excess, below=below)
 
     @property
@@ -381,14 +381,14 @@ class Terms:
         gains = float(self._values @ np.expm1(changes))
         return gains - math.expm1(min(self.epsilon, LARGEST_EPSILON))
 
-    def beyond(self, answer: float) -> Certified:
+    def tail_gain(self, answer: float) -> Certified:
         """Return P₊[Y >= answer] − e^ε·P₋[Y >= answer], from the formula with the smallest error."""
-        return self.beyond_with_gains(answer)[0]
+        return self.tail_gain_and_gains(answer)[0]
 
-    def beyond_with_gains(self, answer: float) -> tuple[Certified, float]:
+    def tail_gain_and_gains(self, answer: float) -> tuple[Certified, float]:
         """Return P₊[Y >= answer] − e^ε·P₋[Y >= answer], and the sum of the positive terms of `_direct_sum`."""
         best, gains = self._direct_sum(answer)
-        others = [self._sum_from_threshold, *([] if self.below is None else [self.below.beyond])]
+        others = [self._sum_from_threshold, *([] if self.below is None else [self.below.tail_gain])]
         for other in others:
             if best.error > _CANCELLED * self._term_rounding * best.value:
                 best = min(best, other(answer), key=lambda one: one.error)

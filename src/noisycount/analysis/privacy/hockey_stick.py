@@ -227,7 +227,7 @@ class NoisyPair:
 
     def _without_tied_answer(self, found: Certified, threshold: Threshold) -> Certified:
         """Return δ without an answer whose ratio is e^ε up to rounding, as this answer adds nothing but rounding."""
-        rest = threshold.terms.beyond(threshold.passage.answer + 1)
+        rest = threshold.terms.tail_gain(threshold.passage.answer + 1)
         if rest.error > found.error / 2:
             return found
         return Certified(rest.value, found.error + abs(found.value - rest.value))
@@ -253,7 +253,7 @@ class NoisyPair:
 
     def _largest_possible_delta(self, terms: Terms) -> float:
         """Return the largest δ that the errors of w and of the largest loss allow."""
-        higher = terms.at_most()
+        higher = terms.upper_bound()
         if higher.below is not None and higher.below.gap <= 0:
             return 0.0
         end = self.pair.base.support[1]
@@ -262,7 +262,7 @@ class NoisyPair:
         if answer < math.inf:
             points = terms.points
             largest = terms.excess.largest_gain(points.offsets, points.weights)
-            found = higher.beyond(answer) if answer > -math.inf else Certified(largest, 0.0)
+            found = higher.tail_gain(answer) if answer > -math.inf else Certified(largest, 0.0)
             return min(largest, found.value + 2 * found.error)
         return 0.0
 
@@ -312,7 +312,7 @@ class NoisyPair:
         if math.isinf(passage.answer):
             is_below = passage.answer < 0
             return (self._delta_below_lowest if is_below else self._delta_beyond_highest)(terms)
-        found, gains = terms.beyond_with_gains(passage.answer)
+        found, gains = terms.tail_gain_and_gains(passage.answer)
         missed = self._missed_gain(threshold, found.value, gains)
         if found.error > _TELLING * found.value:
             missed += found.error

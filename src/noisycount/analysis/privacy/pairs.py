@@ -213,7 +213,7 @@ class LinearExcess:
         """Return the weighted sum of the positive values of w, which are exact."""
         return float(weights @ np.maximum(self.at(offsets), 0.0))
 
-    def at_most(self) -> "LinearExcess":
+    def upper_bound(self) -> "LinearExcess":
         """Return this excess: as it is exact, no larger one is possible."""
         return self
 
@@ -436,9 +436,9 @@ class TableExcess:
 
     def largest_gain(self, offsets: Reals, weights: Reals) -> float:
         """Return an upper bound of the weighted sum of the positive values of w."""
-        return float(weights @ np.maximum(self.at_most().at(offsets), 0.0))
+        return float(weights @ np.maximum(self.upper_bound().at(offsets), 0.0))
 
-    def at_most(self) -> "TableExcess":
+    def upper_bound(self) -> "TableExcess":
         """Return the largest excess that the errors allow."""
         values = self.values + self.error + self.growth * self.difference_errors
         grown = np.flatnonzero(values >= 0)

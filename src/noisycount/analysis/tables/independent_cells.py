@@ -295,7 +295,7 @@ class IndependentCells:
     def _log_weights(self, answer_of_kind: Counts, low: Counts, high: Counts) -> Reals:
         """Return the logarithms of g(k)·Π f(y | k), −inf beyond the end of a range."""
         counts = low[:, None] + np.arange(int((high - low).max()) + 1)
-        logs = self.cell_law.log_pmf_near(counts)
+        logs = self.cell_law.log_pmf_of_close_counts(counts)
         add_logs(logs, self.cell_answers, answer_of_kind, counts)
         logs[counts > high[:, None]] = -np.inf
         return logs

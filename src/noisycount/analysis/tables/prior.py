@@ -245,7 +245,7 @@ class CellLevel:
 
     def weights(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
         """Return the log probabilities of the counts of each child."""
-        logs = self.law.log_pmf_near(lows[..., None] + np.arange(width))
+        logs = self.law.log_pmf_of_close_counts(lows[..., None] + np.arange(width))
         tilted = tilt[..., None, None] * np.arange(width)
         return LogWeights(logs[:, None, :, 0], (logs - logs[..., :1])[:, None] + tilted)
 

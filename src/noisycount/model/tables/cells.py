@@ -68,7 +68,7 @@ class CellLaw(Shown):
         logs[is_far] = self._log_far(values[is_far])
         return logs
 
-    def log_pmf_near(self, counts: NDArray[np.int64]) -> Reals:
+    def log_pmf_of_close_counts(self, counts: NDArray[np.int64]) -> Reals:
         """Return ln P[K = k] of whole counts, from one table if the counts are close together."""
         first, last = int(counts.min()), int(counts.max())
         if last - first >= counts.size:
