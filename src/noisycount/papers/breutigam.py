@@ -106,9 +106,9 @@ def _gaussian_checks() -> tuple[ClaimCheck, ...]:
             [round(delta, 3) == printed_delta for delta, printed_delta in zip(dp_deltas, PRINTED, strict=True)],
         ),
         ClaimCheck(
-            f"δ at ν = 1 and at ν = 3: {deltas_text}. At π = 0.01 tripling the noise changes δ by "
+            f"δ at ν = 1 and at ν = 3: {deltas_text}. At π = 0.01 tripling the noise lowers δ by "
             f"{percent(1 - sp_deltas[0.01][1] / sp_deltas[0.01][0])}, to "
-            f"{number(sp_deltas[0.01][1] / dp_deltas[1], 2)} of that of the worst case.",
+            f"{number(sp_deltas[0.01][1] / dp_deltas[1], 2)} times the δ of the worst case.",
             [MUCH * pair[1] < dp_deltas[1] and pair[1] > NEARLY * pair[0] for pair in sp_deltas.values()],
         ),
         ClaimCheck(

@@ -109,8 +109,8 @@ def _error_checks(size: int) -> tuple[ClaimCheck, ...]:
             [abs(gap) < CLOSE],
         ),
         ClaimCheck(
-            f"it stays below the {number(limit, 4)} of the best guess without an answer, and at ε = {low:g} reaches "
-            f"{percent(mean[low] / limit)} of it, where the answer is off by {number(raw[low])}.",
+            f"its error stays below {number(limit, 4)}, the error of the best guess without an answer. At ε = {low:g} "
+            f"it is {percent(mean[low] / limit)} of that; the error of the noisy answer is {number(raw[low])}.",
             [max(mean.values()) <= limit * (1 + 1e-9), mean[low] > NEARLY * limit],
         ),
         ClaimCheck(

@@ -83,8 +83,8 @@ def _check_interval_reveals_count() -> ClaimCheck:
     return ClaimCheck(
         "an ε that is computed from the true count reveals the count, whatever the noise. For ±20 % with 80 % "
         f"probability, c = {', '.join(map(number, counts))} give ε = "
-        f"{', '.join(number(epsilon, 4) for epsilon in epsilons)}. The count must be a public guess; then ε depends on "
-        "nothing secret.",
+        f"{', '.join(number(epsilon, 4) for epsilon in epsilons)}. Put a public guess in place of the true "
+        "count; then ε depends on nothing secret.",
         [all(math.isclose(confidence, 0.8) for confidence in confidences), math.isclose(epsilons[0], epsilons[-1])],
     )
 

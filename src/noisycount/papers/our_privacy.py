@@ -90,8 +90,8 @@ def _check_laplace_worse(population: Binomial) -> ClaimCheck:
     ratios = [ratio(deviation) for deviation in deviations]
     return ClaimCheck(
         f"over the errors of this figure, its δ is {number(min(ratios), 4)} to {number(max(ratios))} times that of "
-        f"Gaussian noise. But from a standard error of {number(free)} records on its δ is 0, that of Gaussian noise "
-        f"{number(_delta(Gaussian(free), population))}.",
+        f"Gaussian noise. At standard errors of {number(free)} records or more its δ is 0; at {number(free)} that of "
+        f"Gaussian noise is {number(_delta(Gaussian(free), population))}.",
         [*(value > 1 for value in ratios), ratio(free * ROUNDING) > 1],
     )
 

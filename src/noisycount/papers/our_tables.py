@@ -164,8 +164,9 @@ def _check_error_ratio(reference: str, kind: Kind, limit: float) -> ClaimCheck:
     (table, epsilon), largest = max(ratios.items(), key=lambda item: item[1])
     exceeding = sum(ratio > limit for ratio in ratios.values())
     return ClaimCheck(
-        f"over {len(ratios)} tables and prices its error is {number(min(ratios.values()))} to {number(largest)} times "
-        f"that ({table}, ε = {epsilon:g}), in {exceeding} of them more than stated.",
+        f"in {len(ratios)} cases, each a table and an ε, the error is {number(min(ratios.values()))} to "
+        f"{number(largest)} times that of {reference} ones (largest: table “{table}”, ε = {epsilon:g}); in {exceeding} "
+        "it is larger than claimed.",
         [ratio <= limit for ratio in ratios.values()],
     )
 
