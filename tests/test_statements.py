@@ -67,8 +67,11 @@ def test_a_repeat_by_another_analyst_adds_a_row(run: Run, here: Path) -> None:
 def test_what_the_demonstration_spends() -> None:
     """`how-to/epsilon.md`: the largest price, and the mean price at a count of 100."""
     rule = stopping_rule("0.2", "0.95", demo.AT_MOST)
-    told = f"The demonstration spends {float(demo.AT_MOST)} of it at most, and {mean_price(rule, 100):.2f} on average"
-    assert told in page("docs/how-to/epsilon.md")
+    sentence = (
+        f"The demonstration spends at most {float(demo.AT_MOST)} of this budget; for a true count of 100 it spends "
+        f"{mean_price(rule, 100):.2f}, the mean over its noise."
+    )
+    assert sentence in page("docs/how-to/epsilon.md")
 
 
 def test_the_prices_of_others_as_epsilon() -> None:
