@@ -175,6 +175,7 @@ def _check_coverage(panels: Iterable[Panel]) -> ClaimCheck:
     shares = [y for panel in panels for line in panel.lines if line is not _GUIDE for y in line.ys]
     too_small = sum(share < _LEAST_COVERED for share in shares)
     return ClaimCheck(
-        f"of {len(shares)} cases {percent(min(shares))} to {percent(max(shares))}, {too_small} below.",
+        f"in {len(shares)} cases {percent(min(shares))} to {percent(max(shares))} of the intervals hold the count; in "
+        f"{too_small} cases too few.",
         [share >= _LEAST_COVERED for share in shares],
     )
