@@ -148,8 +148,11 @@ class SparkRelation:
         """Raise SourceError for a view, and for a materialised view whose rows are not shown to be units."""
         if self.is_of_files or self.is_made_here:
             return
-        catalog = self.session.api.session.catalog
-        kind = self.session.run(lambda: str(catalog.getTable(self.table).tableType), seconds)
+
+        def read_kind() -> str:
+            return str(self.session.api.session.catalog.getTable(self.table).tableType)
+
+        kind = self.session.run(read_kind, seconds)
         if kind in _QUERIES and self.claim.vouched is None and self.claim.is_stated:
             raise unproven_view_error(self.table, self.claim.unit, "its definition is not read on Spark")
         if kind not in STORED:
