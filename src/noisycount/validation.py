@@ -71,23 +71,16 @@ def exact_text(value: Rational) -> str:
 @lru_cache(maxsize=_CACHED_TEXTS)
 def _ratio_text(numerator: int, denominator: int) -> str:
     """Return the shortest text of a ratio in lowest terms. It is cached, as a ledger writes the same sums often."""
-    twos, rest = _largest_power(2, denominator)
-    fives, rest = _largest_power(5, rest)
+    twos = (denominator & -denominator).bit_length() - 1
+    fives, rest = 0, denominator >> twos
+    while rest % 5 == 0:
+        fives, rest = fives + 1, rest // 5
     if rest != 1:
         return f"{numerator}/{denominator}"
     places = max(twos, fives)
     digits = str(abs(numerator) * 10**places // denominator).zfill(places + 1)
     whole, part = digits[: len(digits) - places], digits[len(digits) - places :]
     return f"{'-' if numerator < 0 else ''}{whole}{'.' if part else ''}{part}"
-
-
-def _largest_power(base: int, number: int) -> tuple[int, int]:
-    """Return the largest n such that base^n divides a number, and the number divided by base^n."""
-    power = 0
-    while number % base == 0:
-        number //= base
-        power += 1
-    return power, number
 
 
 _SMALLEST = Fraction(1, 10**9)
@@ -113,7 +106,7 @@ def exact_epsilon(value: RationalLike, name: str = "epsilon") -> Fraction:
         (Fraction(1, 10), Fraction(1, 3))
     """
     number = parse_rational(value)
-    if number is None or not is_in_range(number) or not _has_short_form(number):
+    if number is None or not _SMALLEST <= number <= _LARGEST or not _has_short_form(number):
         raise ValueError(f"{name} {_SHORT_FORM}, between 1e-9 and 1e6, got {_value_text(value)}")
     return number
 
@@ -178,10 +171,10 @@ def exact_rational(value: Rational, name: str = "value") -> Fraction:
         >>> exact_rational(3)
         Fraction(3, 1)
     """
-    if isinstance(value, bool) or not isinstance(value, Rational):
-        raise ValueError(f"{name} must be an exact rational, got {_value_text(value)}")  # noqa: TRY004
     if type(value) is Fraction and type(value.numerator) is type(value.denominator) is int:
         return value
+    if isinstance(value, bool) or not isinstance(value, Rational):
+        raise ValueError(f"{name} must be an exact rational, got {_value_text(value)}")  # noqa: TRY004
     return Fraction(int(value.numerator), int(value.denominator))
 
 
@@ -244,7 +237,7 @@ def real_number(value: float | Fraction, name: str) -> float:
 def not_nan(value: float, name: str) -> float:
     """Return the value as a float, which may be infinite. Raise ValueError for NaN and other values."""
     if isinstance(value, Real) and not math.isnan(value):
-        return _as_float(value)
+        return float(value)
     raise ValueError(f"{name} must be a number, got {value!r}")
 
 
@@ -295,10 +288,8 @@ def require_instance(value: object, kind: type, name: str) -> None:
 
 def _number_or_nan(value: object) -> float:
     """Return the value as a float, or nan if it is no real number. A boolean is none."""
-    return _as_float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
-
-
-def _as_float(value: Real) -> float:
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return math.nan
     try:
         return float(value)
     except OverflowError:

@@ -37,7 +37,8 @@ def buy_again(ledger: Ledger, key: str, epsilon: Fraction, answer: int) -> None:
     name = f"{key} again at {epsilon}"
 
     def debited(_: Connection, state: LedgerState) -> Entry:
-        spent, own = state.paid_for(request.dataset) + request.price, state.paid_by(former.analyst) + request.price
+        spent = state.datasets[request.dataset] + request.price
+        own = state.analysts[former.analyst] + request.price
         entry = Entry(name, request, spent, max(datetime.now(UTC), state.made), None, former.analyst, own)
         state.append(debit_columns(entry))
         return entry

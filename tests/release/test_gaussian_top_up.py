@@ -332,7 +332,7 @@ def test_a_forged_row_breaks_the_chain(desk_of: DeskOf, ledger: Ledger, forged: 
         base, _ = ledger.reserve("open", replace(base.request, dataset="other"), SURVEY.budget)
     request = forged(base)
     state = ledger.transactions.known.draft()
-    paid = [of + request.price for of in (state.paid_for(request.dataset), state.paid_by("analyst"))]
+    paid = [of + request.price for of in (state.datasets.get(request.dataset, Loss()), state.analysts["analyst"])]
     entry = Entry("forged", request, paid[0], datetime.now(UTC), None, "analyst", paid[1])
     row = chained_row(state.head, debit_columns(entry))
     assert str(state.check_next(row)).startswith(why)

@@ -12,59 +12,55 @@ from noisycount.display.documentation import BUDGET_PAGE
 from noisycount.display.texts import redacted_name
 from noisycount.errors import BudgetError, LedgerError
 from noisycount.ledger.budget import Budget, Loss
+from noisycount.ledger.chain import debit_columns
 from noisycount.ledger.entries import Analyst, Entry, Request
 from noisycount.ledger.series import identity_of, topped_up
-from noisycount.ledger.state import LedgerState
+from noisycount.ledger.state import NO_LOSS, LedgerState
 from noisycount.validation import exact_text
 
 _DRIFT = timedelta(minutes=1)  # between the clocks of machines that share a ledger
 
 
-def totals_after(state: LedgerState, request: Request, budget: Budget, analyst: Analyst) -> tuple[Loss, Loss]:
-    """Return the total losses of data set and analyst after a request; raise BudgetError if a budget admits less."""
-    price = request.price
-    spent, analyst_spent = state.paid_for(request.dataset), state.paid_by(analyst.name)
-    if not budget.admits(spent + price):
-        raise BudgetError(_excess_text(price, budget, spent, repr(redacted_name(request.dataset))))
-    if analyst.budget is not None and not analyst.budget.admits(analyst_spent + price):
-        raise BudgetError(_excess_text(price, analyst.budget, analyst_spent, f"analyst {analyst.name!r}"))
-    return spent + price, analyst_spent + price
-
-
-def find_stored_entry(  # noqa: PLR0913, PLR0917 - what decides about a request
+def find_stored_entry(  # noqa: PLR0913, PLR0917 - the arguments of a debit
     connection: Connection,
     state: LedgerState,
-    covering: str | None,
-    finest: Entry | None,
     request: Request,
     forms: Sequence[Request],
-) -> Entry | None:
-    """Return the existing debit that answers a request without a new debit; None if there is no such debit.
+    budget: Budget,
+    analyst: Analyst,
+    known: str | None = None,
+    asked: Request | None = None,
+) -> tuple[Entry | None, Entry | None]:
+    """Return the debit that answers a request for free, or else the debit that the request tops up.
+
+    Either is None if there is none. The request must be payable (see `require_payable`) unless the analyst has a debit
+    that answers it. A debit without an answer may be the first result: it must be answered before it is topped up.
 
     Args:
         connection: The connection of the transaction.
         state: The state of the ledger.
-        covering: The key of a debit that answers the request without a new charge; None: there is no such debit.
-        finest: The debit at the highest price that the request may top up; None: there is no such debit.
         request: The request.
         forms: All forms in which the ledger may hold the request.
+        budget: The budget of the data set.
+        analyst: The analyst who asks, with a budget.
+        known: The key of a debit that answers the request, if the request names one.
+        asked: The request that must be payable, if it is not `request`.
     """
-    if covering is not None:
-        if covering not in state.answers:
-            covering = state.answered_top_up_key(covering) or covering
-        return state.entry(connection, covering)
-    if finest is None:
-        return None
-    identities = [identity_of(either) for either in (request, finest.request)]
+    key, base = known or state.covering_key(forms, analyst), None
+    if key is None:
+        require_payable(connection, state, asked or request, forms, budget, analyst)
+        key, base = state.covering_key(forms), state.entry(connection, state.base_key(forms))
+    if key is not None:
+        if key not in state.answers:
+            key = state.answered_top_up_key(key) or key
+        return state.entry(connection, key), None
+    if base is None:
+        return None, None
+    identities = [identity_of(either) for either in (request, base.request)]
     needs_answer_below = any(identity.is_reserve or identity.is_gaussian for identity in identities)
-    return finest if needs_answer_below and (finest.answer is None or state.settled_key(forms)) else None
-
-
-def charged_request(finest: Entry | None, request: Request) -> Request:
-    """Return the request to charge: a top-up of the finest debit for the question if there is one, else the request."""
-    if finest is None:
-        return request
-    return topped_up(finest, identity_of(request).price, request.asked.get("within"))
+    if needs_answer_below and (base.answer is None or state.settled_key(forms)):
+        return base, None
+    return None, base
 
 
 def require_payable(  # noqa: PLR0913, PLR0917 - the arguments of a debit
@@ -80,21 +76,49 @@ def require_payable(  # noqa: PLR0913, PLR0917 - the arguments of a debit
     Only debits that the analyst may see lower the price. So neither an error nor its text depends on the questions of
     others. An analyst cannot search for these questions without paying or leaving a row in the ledger.
     """
-    visible_base = state.entry(connection, state.base_key(forms, analyst))
-    totals_after(state, charged_request(visible_base, request), budget, analyst)
+    base = state.entry(connection, state.base_key(forms, analyst))
+    totals_after(state, request if base is None else top_up_of(base, request), budget, analyst)
 
 
-def time_of_debit(state: LedgerState, time: datetime) -> datetime:
-    """Return the time of a new debit: the given time, or that of the newest row if it is later.
+def top_up_of(base: Entry, request: Request) -> Request:
+    """Return the request to charge if a request tops up a debit."""
+    return topped_up(base, identity_of(request).price, request.asked.get("within"))
 
-    Times in a ledger never decrease. If the given time is over a minute before the newest row, raise LedgerError.
+
+def totals_after(state: LedgerState, request: Request, budget: Budget, analyst: Analyst) -> tuple[Loss, Loss]:
+    """Return the total losses of data set and analyst after a request; raise BudgetError if a budget admits less."""
+    price = request.price
+    spent = state.datasets.get(request.dataset, NO_LOSS)
+    analyst_spent = state.analysts.get(analyst.name, NO_LOSS)
+    if not budget.admits(spent + price):
+        raise BudgetError(_excess_text(price, budget, spent, repr(redacted_name(request.dataset))))
+    if analyst.budget is not None and not analyst.budget.admits(analyst_spent + price):
+        raise BudgetError(_excess_text(price, analyst.budget, analyst_spent, f"analyst {analyst.name!r}"))
+    return spent + price, analyst_spent + price
+
+
+def append_debit(  # noqa: PLR0913, PLR0917 - all that a debit keeps
+    state: LedgerState,
+    key: str,
+    request: Request,
+    budget: Budget,
+    analyst: Analyst,
+    purpose: str | None,
+    time: datetime,
+) -> None:
+    """Charge a request: append its debit to a draft of the ledger. Raise BudgetError if a budget admits less.
+
+    Times in a ledger never decrease, so the debit has the time of the newest row if that is later. If the given time is
+    over a minute before the newest row, raise LedgerError.
     """
+    spent, analyst_spent = totals_after(state, request, budget, analyst)
     if time + _DRIFT < state.made:
         raise LedgerError(
             f"the clock says {time:%Y-%m-%d %H:%M} UTC, but the newest row of the ledger is of"
             f" {state.made:%Y-%m-%d %H:%M} UTC; set the clock right and ask again"
         )
-    return max(time, state.made)
+    debit = Entry(key, request, spent, max(time, state.made), None, analyst.name, analyst_spent, purpose)
+    state.append(debit_columns(debit), debit)
 
 
 _REMEDY = f"ask at a lower price, or repeat an old question free of charge ({BUDGET_PAGE})"

@@ -258,6 +258,20 @@ class Request(Shown):
         return _price(self.epsilon, self.rho, self.delta)
 
     @cached_property
+    def loss(self) -> Loss:
+        """Privacy loss of the answer together with the answers that it tops up, which the question states as `price`.
+
+        If the question states none, it is the price of the request.
+        """
+        stated = self.asked.get("price")
+        if not isinstance(stated, dict):
+            return self.price
+        delta = validation.exact_value(stated.get("delta", "0"))
+        if "rho" in stated:
+            return Loss.concentrated(validation.exact_value(stated["rho"]), delta)
+        return Loss.from_epsilon(validation.exact_value(stated["epsilon"]), delta)
+
+    @cached_property
     def asked(self) -> Mapping[str, Any]:
         """Parts of the question by name; empty if the question is not the text of a JSON object."""
         try:
@@ -368,7 +382,7 @@ class Entry(Shown):
     @property
     def loss(self) -> Loss:
         """Privacy loss of the answer together with the answers that it tops up."""
-        return stated_loss(self.request.asked) or self.request.price
+        return self.request.loss
 
     @property
     def askers(self) -> tuple[str, ...]:
@@ -384,20 +398,6 @@ class Entry(Shown):
         question_facts = {"dataset": self.request.dataset, **self.request.currency}
         purpose_facts = {} if self.purpose is None else {"purpose": self.purpose}
         return {"key": self.key, **question_facts, "answer": self.answer, "analyst": self.analyst, **purpose_facts}
-
-
-def stated_loss(question: Mapping[str, Any]) -> Loss | None:
-    """Return the loss that a question states: that of its answer, together with the answers that it tops up.
-
-    Return None if the question has no part `price`. Then the price of the request is the whole loss.
-    """
-    price = question.get("price")
-    if not isinstance(price, dict):
-        return None
-    delta = validation.exact_value(price.get("delta", "0"))
-    if "rho" in price:
-        return Loss.concentrated(validation.exact_value(price["rho"]), delta)
-    return Loss.from_epsilon(validation.exact_value(price["epsilon"]), delta)
 
 
 def asked_part(entry: Entry, part: str) -> str | None:
@@ -458,8 +458,9 @@ class Head:
     hash: str = _NO_HASH
 
     def __post_init__(self) -> None:
-        if _HEAD.fullmatch(str(self)) is None:
-            raise ValueError(f"head must {_HEAD_FORM}, got {str(self)[:80]!r}")
+        text = f"{self.number}:{self.hash}"
+        if _HEAD.fullmatch(text) is None:
+            raise ValueError(f"head must {_HEAD_FORM}, got {text[:80]!r}")
         object.__setattr__(self, "number", int(self.number))
 
     @classmethod

@@ -19,7 +19,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger import chain
 from noisycount.ledger.address import LedgerAddress, check_server, make_file, make_table
 from noisycount.ledger.budget import Budget, Loss, budget_of
-from noisycount.ledger.charges import charged_request, find_stored_entry, require_payable, time_of_debit, totals_after
+from noisycount.ledger.charges import append_debit, find_stored_entry, require_payable, top_up_of
 from noisycount.ledger.entries import (
     Analyst,
     Entry,
@@ -37,7 +37,7 @@ from noisycount.ledger.entries import (
 )
 from noisycount.ledger.replies import Replies, check_older_replies, digests_of
 from noisycount.ledger.series import EDITION, identity_of, request_at_stop
-from noisycount.ledger.state import LedgerState
+from noisycount.ledger.state import NO_LOSS, LedgerState
 from noisycount.ledger.storage import LEDGER, all_rows, as_ledger_errors, check_structure, is_made
 from noisycount.ledger.transactions import AttachedWrite, StaleReadingError, Transactions, lock_out_writers
 from noisycount.ledger.verification import Verification, entries_of, require_row, verification
@@ -203,26 +203,19 @@ class Ledger(Shown):
                 raise StaleReadingError(f"another process replied to key {key!r}, or described the data set: ask again")
             forms = state.forms(request, formers)
             state.require_newest_edition(request.dataset, request.asked.get(EDITION))
-            known = finest = None
+            stored = base = None
             if key in state.debits:
                 self._require_same_request(state, key, request, forms, analyst)
-                known = key
+                stored, _ = find_stored_entry(connection, state, request, forms, limit, analyst, key)
             elif state.keys_of_question(forms):
-                known = state.covering_key(forms, analyst)
-                if known is None:
-                    require_payable(connection, state, asked or request, forms, limit, analyst)
-                    known, finest = state.covering_key(forms), state.entry(connection, state.base_key(forms))
-            stored = find_stored_entry(connection, state, known, finest, request, forms)
+                stored, base = find_stored_entry(connection, state, request, forms, limit, analyst, asked=asked)
             if stored is not None:
                 if analyst.name not in stored.askers:
                     repeat = Repeat(analyst.name, max(self.clock(), state.made), purpose)
                     state.append(chain.repeat_columns(secrets.token_hex(16), stored, repeat))
                 return stored, Loss()
-            charged = charged_request(finest, request)
-            spent, analyst_spent = totals_after(state, charged, limit, analyst)
-            made = time_of_debit(state, self.clock())
-            debit = Entry(key, charged, spent, made, None, analyst.name, analyst_spent, purpose)
-            state.append(chain.debit_columns(debit), debit)
+            charged = request if base is None else top_up_of(base, request)
+            append_debit(state, key, charged, limit, analyst, purpose, self.clock())
             return cast("Entry", state.entry(connection, key)), charged.price
 
         return self.transactions.write(reserve_in)
@@ -317,12 +310,12 @@ class Ledger(Shown):
     def paid(self, dataset: str) -> Loss:
         """Return the privacy loss of all debits of a data set."""
         check_text("dataset", dataset)
-        return self.transactions.read_state(lambda state: state.paid_for(dataset))
+        return self.transactions.read_state(lambda state: state.datasets.get(dataset, NO_LOSS))
 
     def paid_by(self, analyst: str) -> Loss:
         """Return the privacy loss of all debits that an analyst has paid for, over all data sets."""
         check_text("analyst", analyst)
-        return self.transactions.read_state(lambda state: state.paid_by(analyst))
+        return self.transactions.read_state(lambda state: state.analysts.get(analyst, NO_LOSS))
 
     def entries(self, dataset: str | None = None) -> list[Entry]:
         """Return every debit, oldest first; if a data set is named, only its debits. Reads and checks all rows."""

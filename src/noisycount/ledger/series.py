@@ -15,11 +15,11 @@ from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import floor
-from typing import Any, cast
+from typing import Any
 
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
-from noisycount.ledger.entries import Entry, Request, stated_loss
+from noisycount.ledger.entries import Entry, Request
 from noisycount.model.concentrated import root_above
 from noisycount.validation import exact_text, exact_value
 
@@ -48,11 +48,29 @@ class QueryIdentity:
 
 
 def identity_of(request: Request) -> QueryIdentity:
-    """Return the identity of a request: requests of one data set, question, δ and noise design share a subject."""
-    members = vars(request)
-    if "identity" not in members:
-        members["identity"] = _compute_identity(request)
-    return cast("QueryIdentity", members["identity"])
+    """Return the identity of a request: requests of one data set, question, δ and noise design share a subject.
+
+    It is computed once, and kept with the request.
+    """
+    known: QueryIdentity | None = vars(request).get("identity")
+    if known is not None:
+        return known
+    asked, loss = request.asked, request.loss
+    is_gaussian, price = loss.epsilon is None, loss.rho if loss.epsilon is None else loss.epsilon
+    identity = QueryIdentity(request.digest, price)
+    if asked.get("mechanism") == (_GAUSSIAN if is_gaussian else _LAPLACE):
+        with suppress(ValueError, TypeError, KeyError, AttributeError):
+            subject = {name: value for name, value in asked.items() if name not in _OF_PRICE}
+            if "table" in subject:
+                subject["table"] = {name: value for name, value in subject["table"].items() if name != "threshold"}
+            scales = asked["scales"] if "scales" in asked else [asked["scale"]]
+            design, amount = (_gaussian_design, request.price.rho) if is_gaussian else (_relative_scale, price)
+            subject["design"] = [design(scale, amount) for scale in scales]
+            parts = repr((request.dataset, subject, loss.delta.as_integer_ratio()))  # sorted in a stored question
+            digest, is_exact = hashlib.sha256(parts.encode()).hexdigest(), has_exact_version(asked)
+            identity = QueryIdentity(digest, price, asked.get("replaces"), "within" in asked, is_gaussian, is_exact)
+    vars(request)["identity"] = identity
+    return identity
 
 
 class FormerRequests(Sequence[Request]):
@@ -74,27 +92,6 @@ class FormerRequests(Sequence[Request]):
 
     def __len__(self) -> int:
         return len(self._requests)
-
-
-def _compute_identity(request: Request) -> QueryIdentity:
-    asked = request.asked
-    loss = stated_loss(asked) or request.price
-    is_gaussian, price = loss.epsilon is None, loss.rho if loss.epsilon is None else loss.epsilon
-    if asked.get("mechanism") != (_GAUSSIAN if is_gaussian else _LAPLACE):
-        return QueryIdentity(request.digest, price)
-    with suppress(ValueError, TypeError, KeyError, AttributeError):
-        subject = {name: value for name, value in asked.items() if name not in _OF_PRICE}
-        if "table" in subject:
-            subject["table"] = {name: value for name, value in subject["table"].items() if name != "threshold"}
-        if is_gaussian:
-            subject["design"] = [_gaussian_design(scale, request.price.rho) for scale in _scale_texts(asked)]
-        else:
-            subject["design"] = [_relative_scale(scale, price) for scale in _scale_texts(asked)]
-        parts = repr((request.dataset, subject, loss.delta.as_integer_ratio()))  # sorted in a stored question
-        digest = hashlib.sha256(parts.encode()).hexdigest()
-        is_exact = has_exact_version(asked)
-        return QueryIdentity(digest, price, asked.get("replaces"), "within" in asked, is_gaussian, is_exact)
-    return QueryIdentity(request.digest, price)
 
 
 def has_exact_version(asked: Mapping[str, Any]) -> bool:
@@ -137,7 +134,7 @@ def request_at_stop(request: Request, epsilon: Fraction) -> Request:
     price lose no more than the last answer of the reserve would have.
     """
     asked = request.asked
-    reserved = stated_loss(asked) or request.price
+    reserved = request.loss
     assert reserved.epsilon is not None  # noqa: S101 - only answers in ε are reserved
     assert request.epsilon is not None  # noqa: S101 - as before
     charged = request.epsilon - (reserved.epsilon - epsilon)
@@ -208,11 +205,6 @@ def _gaussian_design(scale: str, rho: Fraction) -> str:
     return f"{floor(8 * square / Fraction(2) ** power + Fraction(3, 10))}*2^{power}"
 
 
-def _scale_texts(asked: Mapping[str, Any]) -> list[str]:
-    scales: list[str] = asked["scales"] if "scales" in asked else [asked["scale"]]
-    return scales
-
-
 def scales_in(asked: Mapping[str, Any]) -> list[Fraction]:
     """Return the scale of the noise of each level."""
-    return list(map(exact_value, _scale_texts(asked)))
+    return list(map(exact_value, asked["scales"] if "scales" in asked else [asked["scale"]]))

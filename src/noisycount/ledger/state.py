@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fractions import Fraction
+from operator import attrgetter
 from sys import intern
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -17,9 +17,12 @@ from noisycount.errors import ConfigError, LedgerError
 from noisycount.ledger import checkpoints
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.chain import (
+    ANSWER,
     CHECKPOINT,
     DEBIT,
     KINDS,
+    REPEAT,
+    REPLY,
     answer_of,
     answered_entry,
     chained_row,
@@ -46,7 +49,9 @@ from noisycount.ledger.entries import (
 from noisycount.ledger.series import EDITION, FormerRequests, QueryIdentity, difference, identity_of, request_at_stop
 from noisycount.ledger.storage import RESTORE, Row, row_at, rows_from
 
-_NO_LOSS = Loss()
+NO_LOSS = Loss()  # total loss of a data set or an analyst without a debit
+# column with the name of a row in the index of a checkpoint: the key of its debit, or its own
+_NAMED_BY = {ANSWER: "key", REPLY: "key", REPEAT: "question"}
 _MOST_RECENT, _LONGEST_RECENT = 512, 10_000  # number of recent debits, and characters of the question of each
 
 
@@ -116,7 +121,7 @@ class LedgerState:
     def adopt(self, draft: "LedgerState") -> None:
         """Add the committed rows of a draft to this state."""
         for mapping, drafted in zip(self.field_mappings, draft.field_mappings, strict=True):
-            mapping.update(drafted.maps[0])  # type: ignore[attr-defined]  # the mappings of a draft are ChainMaps
+            mapping.update(drafted.maps[0])
         is_same = draft.checkpoint == self.checkpoint
         self.records = self.records if is_same else []
         self.records.extend(draft.records)
@@ -124,23 +129,13 @@ class LedgerState:
         self.made = draft.made
         self.head = draft.head
 
-    @property
-    def field_mappings(self) -> tuple[MutableMapping[str, Any], ...]:
-        """Mappings of the state, in the order of its fields."""
-        return (
-            *(self.debits, self.keys, self.answers),
-            *(self.datasets, self.analysts, self.descriptions, self.editions, self.replies, self.repeats),
-            *(self.series, self.prices, self.coarser, self.finer, self.reserves, self.payers),
-            *(self.description_rows, self.shapes),
+    # mappings of the state, in the order of its fields
+    field_mappings = property(
+        attrgetter(
+            *("debits", "keys", "answers", "datasets", "analysts", "descriptions", "editions", "replies", "repeats"),
+            *("series", "prices", "coarser", "finer", "reserves", "payers", "description_rows", "shapes"),
         )
-
-    def paid_for(self, dataset: str) -> Loss:
-        """Return the total loss of a data set."""
-        return self.datasets.get(dataset, _NO_LOSS)
-
-    def paid_by(self, analyst: str) -> Loss:
-        """Return the total loss of an analyst."""
-        return self.analysts.get(analyst, _NO_LOSS)
+    )
 
     def entry(self, connection: Connection, key: str | None) -> Entry | None:
         """Return the debit with a key, its answer and the answers that it tops up; None if there is no such debit."""
@@ -191,17 +186,15 @@ class LedgerState:
         keys = [key for subject in subjects for key in self.series.get(subject, ())]
         return keys if analyst is None else [key for key in keys if analyst.may_see(self.askers(key))]
 
-    def highest_priced_key(self, requests: Iterable[Request], analyst: Analyst | None = None) -> str | None:
-        """Return the key of the debit at the highest price for a question, the first of equal ones; else None."""
-        return max(self.keys_of_question(requests, analyst), key=self.prices.__getitem__, default=None)
-
     def base_key(self, requests: Sequence[Request], analyst: Analyst | None = None) -> str | None:
         """Return the key of the debit at the highest price that the first request may top up, or None.
 
         A top-up requires that both versions name exactly the same records: see `QueryIdentity.is_exact`.
         """
-        exact = [request for request in requests if identity_of(request).is_exact]
-        return self.highest_priced_key(exact, analyst) if identity_of(requests[0]).is_exact else None
+        if not identity_of(requests[0]).is_exact:
+            return None
+        keys = self.keys_of_question((request for request in requests if identity_of(request).is_exact), analyst)
+        return max(keys, key=self.prices.__getitem__, default=None)
 
     def covering_key(self, requests: Sequence[Request], analyst: Analyst | None = None) -> str | None:
         """Return the key of a debit that answers the first request without a new charge, or None.
@@ -210,7 +203,8 @@ class LedgerState:
         request does not name exactly its records, it may also be an answer that was reserved for the same goal: see
         `settled_key`.
         """
-        key, identity = self.highest_priced_key(requests, analyst), identity_of(requests[0])
+        keys, identity = self.keys_of_question(requests, analyst), identity_of(requests[0])
+        key = max(keys, key=self.prices.__getitem__, default=None)
         if key is not None and self.prices[key] >= identity.price:
             return key
         return None if identity.is_exact else self.settled_key(requests, analyst)
@@ -309,7 +303,8 @@ class LedgerState:
                 names: tuple[str, ...] = (KEY + debit.key, SUBJECT + identity_of(debit.request).subject)
             else:
                 find_fault: Callable[[Row], str | None] = getattr(self, f"_fault_of_{kind}")
-                why, names = find_fault(row), _names_in_index(row)
+                why, name = find_fault(row), _NAMED_BY.get(kind)
+                names = () if name is None else (KEY + row[name],)
         except (ValueError, TypeError, KeyError, AttributeError):
             return "holds what no ledger writes"
         if why is None:
@@ -324,7 +319,8 @@ class LedgerState:
         self.series.get(identity.subject)  # reads the sealed rows of the same question, so that their digests are known
         if entry.key in self.debits or digest in self.keys:
             return "charges a request or a key a second time"
-        price, paid, analyst_loss = entry.request.price, self.paid_for(dataset), self.paid_by(analyst)
+        price, paid = entry.request.price, self.datasets.get(dataset, NO_LOSS)
+        analyst_loss = self.analysts.get(analyst, NO_LOSS)
         spent = paid + price
         if entry.spent != spent or entry.analyst_spent != (spent if analyst_loss == paid else analyst_loss + price):
             return "holds a total that its debits do not add up to"
@@ -407,8 +403,8 @@ class LedgerState:
         if any(row[name] != columns[name] for name in columns):
             return False
         refund = rest_of(request, stopped)
-        self.datasets[request.dataset] = self.paid_for(request.dataset).without_refund(refund)
-        self.analysts[analyst] = self.paid_by(analyst).without_refund(refund)
+        self.datasets[request.dataset] = self.datasets[request.dataset].without_refund(refund)
+        self.analysts[analyst] = self.analysts[analyst].without_refund(refund)
         return True
 
     def _fault_of_description(self, row: Row) -> str | None:
@@ -474,20 +470,6 @@ def linked_keys(links: Mapping[str, str], key: str) -> Iterator[str]:
     """
     while (following := links.get(key)) is not None:
         yield (key := following)
-
-
-def _names_in_index(row: Row) -> tuple[str, ...]:
-    """Return the name of an answer, a reply or a repeat in the index of a checkpoint; an empty tuple for other rows.
-
-    An answer and a repeat have the key of their debit, a reply has its own.
-    """
-    match row["kind"]:
-        case "answer" | "reply":
-            return (KEY + row["key"],)
-        case "repeat":
-            return (KEY + row["question"],)
-        case _:
-            return ()
 
 
 def _stopped_price(reserve: Request, row: Row) -> Fraction:
