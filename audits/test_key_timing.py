@@ -28,7 +28,7 @@ def refusal_time(ring: Keyring, shown: Callable[[], Key]) -> Callable[[int], flo
     def seconds(number: int) -> float:
         text = texts[number]
         begun = time.perf_counter()
-        assert ring.holder(text) is None
+        assert ring.find_valid(text) is None
         return time.perf_counter() - begun
 
     return seconds

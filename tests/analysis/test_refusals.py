@@ -145,7 +145,7 @@ privacy curves cannot be added: … share what hides
     nc.privacy_curve(NOISE, TEN) + nc.privacy_curve(NOISE, TEN)
 population must leave the property uncertain
     nc.privacy_curve(nc.Exact(), nc.Tabulated(it)) for it in [[1.0, 0.0], [0.0, 0.0, 1.0]]
-population must expect a share of at least 1e-250
+the expected shares of positive and of negative records must be at least 1e-250
     nc.privacy_curve(nc.Exact(), nc.Tabulated([1.0, 1e-260]))
     nc.privacy_curve(nc.Exact(), nc.BetaBinomial(2, *it)) for it in [(5e-324, 1.0), (1.0, 1e-255)]
 epsilon must be …, got

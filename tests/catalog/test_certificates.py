@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from noisycount.catalog.folder import Certificates
+from noisycount.catalog.folder import EngineCertificates
 from noisycount.engines.conformance.certificate import Certificate, Identity, require_certified
 from noisycount.errors import SourceError
 
@@ -16,7 +16,7 @@ PASSED = Certificate(MARIA, "2026-01-31", SUITE, 30_000, ("the character NUL",))
 
 def test_certificates_are_kept_as_they_are(tmp_path: Path) -> None:
     """A newer one of an engine is in the place of the older; others stay."""
-    kept = Certificates(tmp_path / "private")
+    kept = EngineCertificates(tmp_path / "private")
     assert kept.all() == ()
     kept.keep(PASSED)
     other = Certificate(Identity("mysql", "8.4", "utf8mb4_bin"), "2026-01-31", SUITE, 1)
@@ -32,7 +32,7 @@ def test_certificates_are_kept_as_they_are(tmp_path: Path) -> None:
 
 def test_nothing_is_kept_without_a_folder() -> None:
     """A ledger on a server may have none."""
-    kept = Certificates()
+    kept = EngineCertificates()
     kept.keep(PASSED)
     kept.withdraw(MARIA)
     assert (kept.all(), kept.file) == ((), None)
@@ -70,7 +70,7 @@ def test_nothing_is_kept_without_a_folder() -> None:
 )
 def test_forged_certificates_are_refused_with_their_file(tmp_path: Path, text: str) -> None:
     """A refusal is a single line with the file and the remedy; `doctor` then begins anew."""
-    kept = Certificates(tmp_path)
+    kept = EngineCertificates(tmp_path)
     (tmp_path / "certificates.json").write_bytes(text.encode(errors="surrogateescape"))
     with pytest.raises(SourceError) as caught:
         kept.all()
@@ -85,13 +85,13 @@ def test_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     """The folder is a file."""
     (tmp_path / "private").write_text("")
     with pytest.raises(SourceError, match="cannot be written: remove it"):
-        Certificates(tmp_path / "private").keep(PASSED)
+        EngineCertificates(tmp_path / "private").keep(PASSED)
 
 
 def test_one_that_cannot_be_looked_for_is_not_withdrawn_in_silence(tmp_path: Path) -> None:
     """The name of its folder is one that no disk holds."""
     with pytest.raises(SourceError, match="cannot be read: remove it"):
-        Certificates(tmp_path / ("x" * 300)).withdraw(MARIA)
+        EngineCertificates(tmp_path / ("x" * 300)).withdraw(MARIA)
 
 
 @pytest.mark.parametrize(

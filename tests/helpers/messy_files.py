@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from noisycount.catalog.folder import Certificates
+from noisycount.catalog.folder import EngineCertificates
 from noisycount.config.config import DatasetConfig
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
@@ -58,7 +58,7 @@ def read_messy_file(path: Path) -> Reading:
     """Return how a file is read once every proposal is taken."""
     try:
         inspection = examine_place(DatasetConfig(name="messy", source=path, unit="row"))
-        inspection, taken = accept_proposals(inspection, Certificates())
+        inspection, taken = accept_proposals(inspection, EngineCertificates())
     except SourceError:
         return Reading(None, None)
     accepted = frozenset(proposal.key for proposal in taken if not proposal.table)

@@ -129,7 +129,7 @@ def test_an_older_copy_is_told_by_a_head_that_it_lacks(kept: int, written: int) 
     assert found.broken == (kept + 1 if kept < written else None)
     assert found.head.number == kept
     if kept < written:
-        assert found.why == (f"is missing, though row {written} was written down: this is an older copy")
+        assert found.why == (f"is missing, though the stated head is row {written}: this is an older copy")
 
 
 def test_a_row_under_another_number_is_found_though_its_hash_is_right(rows: Rows) -> None:
@@ -148,7 +148,7 @@ def test_an_older_copy_that_was_used_again_is_told_by_its_other_rows(rows: Rows)
     assert verification(again, Head(7, rows[6]["hash"])).broken is None
     found = verification(again, written)
     assert (found.broken, found.head.number) == (10, 9)
-    assert found.why.startswith("is not the row that was written down: an older copy")
+    assert found.why.startswith("is not the row of the stated head: an older copy")
 
 
 def second_debit(parts: Rows) -> Row:

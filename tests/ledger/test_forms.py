@@ -177,7 +177,7 @@ def test_a_head_that_was_written_down_is_held(ledger: Ledger, ledger_url: str) -
         Ledger.open(ledger_url, known_head=head).close()
     for head in (Head(3, "0" * 64), Head(2, heads[0].hash), Head(1, "f" * 32)):
         message = refusal(lambda: Ledger.open(ledger_url, known_head=head))  # noqa: B023
-        assert f"does not hold row {head.number} as it was written down: it is an older" in message
+        assert f"does not hold the row of the stated head, row {head.number}: it is an older" in message
 
 
 def test_a_restored_copy_is_told_by_the_head(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from noisycount.query.grouping import resolve_group_by
 from noisycount.query.impossible import contradictions, impossible_hints, non_public_values
 from noisycount.query.normal_form import parse_predicate
 from noisycount.query.predicate import canonical_text
-from noisycount.query.public_values import MOST_VALUES, foreign_keys, public_keys, public_values
+from noisycount.query.public_values import MOST_VALUES, impossible_key_errors, public_keys, public_values
 from noisycount.query.schema import Kind, Schema
 from noisycount.query.table import key_set, key_set_to_json
 
@@ -225,7 +225,7 @@ def test_listed_keys_stay_as_they_are_listed() -> None:
     keys = key_set(parts, {"town": ["Genf", None]}, PUBLIC)
     assert keys.values[0] == ("Genf", None)
     assert len(keys.values[1]) == 2
-    assert [*foreign_keys(keys, Schema(KINDS, public=PUBLIC))] == [
+    assert [*impossible_key_errors(keys, Schema(KINDS, public=PUBLIC))] == [
         "'Genf' is none of the public values of town: use 'Bern', 'Köln', 'Düsseldorf'"
     ]
     cells = [("Bern", "2026-02")]

@@ -38,7 +38,7 @@ def test_a_key_opens_what_it_was_issued_for(ring: Keyring) -> None:
     """It tells its holder's name, role and data sets, and no other."""
     key, _ = ring.issue("ana", Role.ANALYST, ["survey", "visits", "survey"])
     other, _ = ring.issue("boss", Role.OWNER, None)
-    holders = [ring.holder(each.text) for each in (key, other)]
+    holders = [ring.find_valid(each.text) for each in (key, other)]
     ana, boss = (holder.user for holder in holders if holder is not None)
     assert (ana.name, ana.role, ana.grants) == ("ana", Role.ANALYST, {"survey", "visits"})
     assert (boss.name, boss.reads_all, boss.may_see("anything")) == ("boss", True, True)
@@ -57,7 +57,7 @@ def test_a_system_without_locks_issues_no_key(ring: Keyring, monkeypatch: pytest
 def test_an_officer_reads_all_and_asks_nothing(ring: Keyring, datasets: tuple[str, ...] | None) -> None:
     """The role decides, whatever data sets the key has; also after it is read again."""
     key, _ = ring.issue("otto", Role.OFFICER, datasets)
-    holder = Keyring(ring.folder, ring.now).holder(key.text)
+    holder = Keyring(ring.folder, ring.now).find_valid(key.text)
     assert holder is not None
     assert (holder.user.reads_all, holder.user.may_ask, holder.user.may_see("survey")) == (True, False, False)
 
@@ -78,15 +78,15 @@ def test_a_key_that_expired_opens_nothing(ring: Keyring) -> None:
     lasting, _ = ring.issue("ben", Role.ANALYST, ["survey"])
     for passed, found in ((timedelta(days=90, seconds=-1), issued), (timedelta(days=90), None)):
         ring.now = at(passed)
-        assert (ring.holder(key.text), ring.valid_key(issued.id)) == (found, found)
+        assert (ring.find_valid(key.text), ring.valid_key(issued.id)) == (found, found)
     ring.now = at(timedelta(days=36_500))
-    assert ring.holder(lasting.text) is not None
+    assert ring.find_valid(lasting.text) is not None
 
 
 def test_a_key_for_no_data_set_sees_none(ring: Keyring) -> None:
     """An empty list of data sets grants none, also after it is read again."""
     key, issued = ring.issue("ana", Role.ANALYST, [])
-    assert ring.holder(key.text) == issued
+    assert ring.find_valid(key.text) == issued
     assert issued.user.grants == frozenset()
     assert not issued.user.may_see("survey")
     assert ring.issue("ben", Role.ANALYST, None)[1].user.may_see("survey")
@@ -96,10 +96,10 @@ def test_a_key_that_was_revoked_opens_nothing_anywhere_at_once(ring: Keyring) ->
     """Another process at the same ledger knows at its next look, without a restart."""
     key, issued = ring.issue("ana", Role.ANALYST, ["survey"])
     elsewhere = Keyring(ring.folder, ring.now)
-    assert elsewhere.holder(key.text) == issued
+    assert elsewhere.find_valid(key.text) == issued
     assert [ended.id for ended in ring.revoke("ana")] == [issued.id]
     for each in (ring, elsewhere):
-        assert each.holder(key.text) is None
+        assert each.find_valid(key.text) is None
         assert each.valid_key(issued.id) is None
     assert ring.revoke("ana") == ()
     (kept,) = ring.issued()
@@ -111,11 +111,11 @@ def test_a_change_of_the_same_size_is_seen(ring: Keyring) -> None:
     key, issued = ring.issue("ana", Role.ANALYST, ["survey"])
     before = ring.path.stat()
     content = ring.path.read_bytes()
-    assert ring.holder(key.text) == issued
+    assert ring.find_valid(key.text) == issued
     ring.path.write_bytes(content.replace(b'"ana"', b'"eve"'))
     os.utime(ring.path, ns=(before.st_atime_ns, before.st_mtime_ns))
     with pytest.raises(ConfigError, match="is damaged or of a later version"):
-        ring.holder(key.text)
+        ring.find_valid(key.text)
 
 
 def wrong_keys(key: Key) -> Iterator[str]:
@@ -136,23 +136,23 @@ def test_a_file_is_read_again_only_if_it_changed_or_is_recent(ring: Keyring, mon
     read_bytes = Path.read_bytes
     monkeypatch.setattr(Path, "read_bytes", lambda path: [reads.append(path), read_bytes(path)][1])
     for _ in range(3):
-        assert ring.holder(key.text) == issued
+        assert ring.find_valid(key.text) == issued
     assert reads.count(ring.path) == 3
     later = time.time() + 3
     monkeypatch.setattr(keys_module.time, "time", lambda: later)
     for _ in range(3):
-        assert ring.holder(key.text) == issued
+        assert ring.find_valid(key.text) == issued
     assert reads.count(ring.path) == 4
     ring.path.write_bytes(content.replace(b"ana", b"bob"))  # the same size, and not sealed
     with pytest.raises(ConfigError, match="damaged"):
-        ring.holder(key.text)
+        ring.find_valid(key.text)
 
 
 def test_what_is_no_key_opens_nothing(ring: Keyring) -> None:
     """Malformed, cut, lengthened, of another id or with another secret, down to one digit."""
     key, issued = ring.issue("ana", Role.ANALYST, ["survey"])
-    assert ring.holder(key.text) == issued
-    assert [wrong for wrong in wrong_keys(key) if ring.holder(wrong) is not None] == []
+    assert ring.find_valid(key.text) == issued
+    assert [wrong for wrong in wrong_keys(key) if ring.find_valid(wrong) is not None] == []
 
 
 @given(text=st.text(max_size=100))
@@ -181,7 +181,7 @@ def test_a_digest_is_always_compared(ring: Keyring, monkeypatch: pytest.MonkeyPa
     ring.revoke("out")
     ring.now = at(timedelta(days=1))
     shown = [key.text, old.text, out.text, Key.new().text, "no key", ""]
-    assert [ring.holder(text) is not None for text in shown] == [True, *[False] * 5]
+    assert [ring.find_valid(text) is not None for text in shown] == [True, *[False] * 5]
     assert compared == [(32, 32)] * len(shown)
 
 
@@ -193,9 +193,9 @@ def test_a_digest_belongs_to_one_ledger_and_one_id(ring: Keyring, tmp_path: Path
     moved = replace(own, id=Key.new().id, name="eve", role=Role.OWNER)
     with ring.keys_for_change() as (keys, _):
         keys[:] = [issued, moved]
-    assert other.holder(key.text) == issued
+    assert other.find_valid(key.text) == issued
     for shown in (key, mine, Key(moved.id, mine.secret)):
-        assert ring.holder(shown.text) is None
+        assert ring.find_valid(shown.text) is None
 
 
 def test_a_place_without_keys_says_so(ring: Keyring, tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_a_place_without_keys_says_so(ring: Keyring, tmp_path: Path) -> None:
     ring.path.unlink()
     ring.path.mkdir()
     with pytest.raises(ConfigError, match=r"cannot be read .*: only the ledger's owner may read it$"):
-        ring.holder(key.text)
+        ring.find_valid(key.text)
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match=r"keys cannot be stored in .* \(.*\): make the folder writable"):
         Keyring(tmp_path / "file").issue("ana", Role.ANALYST, ["survey"])
@@ -222,7 +222,7 @@ def test_threads_that_issue_at_once_lose_no_key(ring: Keyring) -> None:
     with ThreadPoolExecutor(8) as threads:
         made = list(chain.from_iterable(threads.map(issue, "abcdefgh")))
     assert len(made) == len(ring.issued()) == 24
-    assert all(ring.holder(key.text) for key in made)
+    assert all(ring.find_valid(key.text) for key in made)
 
 
 ISSUING = """
@@ -258,7 +258,7 @@ def test_processes_that_issue_and_revoke_at_once_lose_nothing(ring: Keyring) -> 
     for process in racing:
         keys = process.communicate(timeout=60)[0].split()
         assert process.returncode == 0
-        assert [ring.holder(key) is not None for key in keys] == [True, False] * 5
+        assert [ring.find_valid(key) is not None for key in keys] == [True, False] * 5
     assert len(ring.issued()) == 30
 
 

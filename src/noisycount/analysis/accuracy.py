@@ -18,13 +18,13 @@ _LINEAR_BELOW = 1e-290  # below this beta, 1 − (1 − b)^k is k·b to the last
 def accuracy(noise: Mechanism, beta: float, queries: int = 1) -> float:
     """Return the smallest alpha with P[any |error| >= alpha] <= beta.
 
-    One answer fails with probability b(α) = P[|Z| >= α], any of k independent ones with
-    1 − (1 − b(α))^k. Under discrete noise alpha is an integer, and an answer lies within
-    ±(alpha − 1) with probability at least 1 − beta.
+    One answer with noise Z fails with probability b(α) = P[|Z| >= α], any of k independent answers with probability 1 −
+    (1 − b(α))^k. Under discrete noise alpha is an integer, and an answer lies within ±(alpha − 1) with probability at
+    least 1 − beta.
 
     Args:
-        noise: The noise of each answer: `Laplace`, `Gaussian`, `DiscreteLaplace`,
-            `DiscreteGaussian` or a `NoiseSum` of these.
+        noise: The noise of each answer: `Laplace`, `Gaussian`, `DiscreteLaplace`, `DiscreteGaussian` or a `NoiseSum` of
+            these.
         beta: The probability of failure, in (0, 1).
         queries: The number of answers with independent noise, at least 1.
 
@@ -32,13 +32,12 @@ def accuracy(noise: Mechanism, beta: float, queries: int = 1) -> float:
         Alpha in records; an `int` under discrete noise.
 
     Raises:
-        ValueError: If beta is not in (0, 1), queries is not a positive whole number, or the
-            mechanism does not add noise.
+        ValueError: If beta is not in (0, 1), queries is not a positive whole number, or the mechanism does not add
+            noise.
 
-    Source: blog *Analyzing Utility of Private Mechanisms*, (α, β)-accuracy; exact in place of its
-    additive bound, and of its union bound, which is `accuracy(noise, beta / queries)`.
-    Numerical error: 1e-10 relative for beta from 1e-300 to 1 − 1e-12; an integer is the smallest
-    up to ties within 1e-12 of beta.
+    Source: blog *Analyzing Utility of Private Mechanisms*, (α, β)-accuracy; exact in place of its additive bound, and
+    of its union bound, which is `accuracy(noise, beta / queries)`. Numerical error: 1e-10 relative for beta from 1e-300
+    to 1 − 1e-12; an integer is the smallest up to ties within 1e-12 of beta.
 
     Example:
         >>> import noisycount as nc
@@ -119,7 +118,10 @@ def added_noise(noise: Mechanism) -> SymmetricNoise:
 
 
 def log_beta_of_one(beta: float, answers: int) -> float:
-    """Return ln b for the probability b of one failure with 1 − (1 − b)^k = beta, k the number of answers."""
+    """Return ln b for the failure probability b of one answer, if any of the answers fails with probability beta.
+
+    For k answers with independent noise, 1 − (1 − b)^k = beta.
+    """
     any_failure = open_probability(beta, "beta")
     if answers == 1 or any_failure < _LINEAR_BELOW:
         return math.log(any_failure) - math.log(answers)
@@ -127,10 +129,10 @@ def log_beta_of_one(beta: float, answers: int) -> float:
 
 
 def out_of_range_probability(count: int, size: int, noise: Mechanism) -> float:
-    """Return P[Y < 0 or Y > size] when the true count is `count`.
+    """Return P[Y < 0 or Y > size] for the noisy answer Y = count + Z with noise Z.
 
-    For Laplace noise (e^(−k/b) + e^(−(n − k)/b))/2; for discrete noise P[Z >= k + 1] + P[Z >= n − k + 1], as answers of
-    0 and n are within the range.
+    For Laplace noise of scale b it is (e^(−k/b) + e^(−(n − k)/b))/2, for discrete noise P[Z >= k + 1] + P[Z >= n − k +
+    1], as answers of 0 and n are within the range.
 
     Args:
         count: The true count k, in records, from 0 to the size.
@@ -138,11 +140,10 @@ def out_of_range_probability(count: int, size: int, noise: Mechanism) -> float:
         noise: Any additive noise.
 
     Raises:
-        ValueError: If the count is not a whole number from 0 to the size, the size is not a
-            positive whole number, or the mechanism does not add noise.
+        ValueError: If the count is not a whole number from 0 to the size, the size is not a positive whole number, or
+            the mechanism does not add noise.
 
-    Source: Naldi and D'Acquisto (2014), eq. (2).
-    Numerical error: 1e-10 relative.
+    Source: Naldi and D'Acquisto (2014), eq. (2). Numerical error: 1e-10 relative.
 
     Example:
         >>> import noisycount as nc
@@ -189,7 +190,7 @@ def out_of_range_bounds(size: int, noise: Mechanism) -> tuple[float, float]:
 
 
 def negative_probability(count: float, noise: Mechanism) -> float:
-    """Return P[Y < 0] for a true count k >= 0: P[Z >= k], or P[Z >= k + 1] under discrete noise."""
+    """Return P[Y < 0] for a true count k >= 0 and noise Z: P[Z >= k], or P[Z >= k + 1] under discrete noise."""
     symmetric = added_noise(noise)
     smallest_error = math.floor(count) + 1.0 if symmetric.is_discrete else float(count)
     return math.exp(symmetric.log_exceedance(smallest_error))

@@ -21,7 +21,10 @@ from noisycount.model.laws.smooth_law import smooth_law
 
 
 def law_of(operand: Estimates, name: str) -> CountDistribution:
-    """Return the distribution of a result's count. Raise ValueError, with the argument's name, if it has none."""
+    """Return the distribution of a result's count.
+
+    Raise ValueError, with the argument's name, if the result has none.
+    """
     law = getattr(operand, "law", None)
     if isinstance(law, CountDistribution):
         return law
@@ -99,7 +102,7 @@ _MOST_KINKED = 64  # largest number of cells that are summed count by count
 
 @frozen(eq=False)
 class Rule:
-    """A quadrature rule: sums over a cell of consecutive counts from the values at some of them, its nodes."""
+    """Quadrature rule: the sum over a cell, consecutive counts, from the values at some of its counts, the nodes."""
 
     offsets: Reals  # nodes, relative to the first count of the cell, shape (nodes,)
     whole: Reals  # weights of the nodes in the sum over the cell, shape (nodes,)
@@ -157,7 +160,7 @@ def _sum_by_cells(inner: CountDistribution, outer: CountDistribution, starts: Re
 def _node_probabilities(
     inner: CountDistribution, outer: CountDistribution, starts: Reals, rule: Rule
 ) -> tuple[tuple[Reals, Reals], NDArray[np.bool_]]:
-    """Return the probabilities of X and of Y at the nodes of each cell, and a mask of cells where either is rough."""
+    """Return the probabilities of X and of Y at the nodes of each cell, and a mask of cells where one is rough."""
     values, kinked = [], np.zeros(starts.size, dtype=np.bool_)
     for law in (inner, outer):
         at_nodes = law.pmf(starts[:, None] + rule.offsets)
@@ -211,12 +214,12 @@ def difference(a: Estimates, b: Estimates) -> Difference:
         b: A second one, about other records and with independent noise.
 
     Raises:
-        ValueError: If a or b has no distribution, or both are wide and one is not smooth, as under
-            Laplace noise of a scale of thousands. `probability_greater` compares those too.
+        ValueError: If a or b has no distribution, or both are wide and one is not smooth, as under Laplace noise of a
+            scale of thousands. `probability_greater` compares those too.
 
-    Numerical error: 1e-10 standard deviations in the mean, 1e-9 relative in the variance.
-    Distributions that are not smooth are summed product by product: at most 2^30 products, and at
-    most 2^24 counts each. Probabilities below e^−50 of the largest one are left out.
+    Numerical error: 1e-10 standard deviations in the mean, 1e-9 relative in the variance. If a distribution is not
+    smooth, every product P[A = d + k]·P[B = k] is added: at most 2^30 products, of at most 2^24 counts each.
+    Probabilities below e^−50 of the largest one are left out.
 
     Example:
         >>> import noisycount as nc
@@ -250,7 +253,7 @@ def difference(a: Estimates, b: Estimates) -> Difference:
 def _difference_on_lattice(
     one: CountDistribution, other: CountDistribution, ends: tuple[int, int], others: tuple[int, int], stride: int
 ) -> tuple[int, Reals]:
-    """Return the first difference on a lattice of the given stride, and the probability of each difference on it."""
+    """Return the smallest difference on a lattice of the given stride, and the probability of each difference on it."""
     chances = one.pmf(np.arange(ends[0], ends[1] + 1, stride, dtype=np.float64))
     counts = np.arange(others[0], others[1] + 1, stride, dtype=np.float64)
     return ends[0] - int(counts[-1]), convolve_sequences(chances, other.pmf(counts)[::-1]) * stride

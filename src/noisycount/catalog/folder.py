@@ -41,8 +41,8 @@ _CERTIFICATES = "certificates.json"
 
 
 @frozen
-class Certificates:
-    """Certificates of engines that passed the conformance suite."""
+class EngineCertificates:
+    """Stored certificates of engines that passed the conformance suite."""
 
     folder: Path | None = None  # folder of the certificates; None: they are not stored
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from noisycount.catalog.catalog import DatasetRecord
-from noisycount.catalog.folder import Certificates
+from noisycount.catalog.folder import EngineCertificates
 from noisycount.catalog.sources import LazySource
 from noisycount.engines.formats import ColumnFormat
 from noisycount.engines.interface import CheckedSource
@@ -18,7 +18,7 @@ class ServerSource(LazySource):
     """Records in a table on a server."""
 
     table: ServedTable  # address of the table, and settings for counting
-    certificates: Certificates  # certificates of engines
+    certificates: EngineCertificates  # certificates of engines
     relations: tuple[str, ...]  # identity of the table, then the tables with which it shares records
 
     @property

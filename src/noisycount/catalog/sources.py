@@ -384,8 +384,8 @@ class FileSource(LazySource):
                 opened.prepare()
                 self.require_described(opened)
         raise SourceError(
-            f"{self.shown} is one of several tables, of which a copy is made in the folder beside the ledger, and it "
-            "could not be written: check permissions and space, or make the table a Parquet file"
+            f"{self.shown} is one of several tables, and its copy in the folder beside the ledger could not be "
+            "written: check permissions and space, or make the table a Parquet file"
         )
 
     @contextmanager

@@ -259,12 +259,12 @@ def _check_records(
     dataset: DatasetConfig, former: "EarlierAccount | None", configuration: Config, *, applies_proposals: bool
 ) -> tuple["Inspection", tuple["Proposal", ...]]:
     """Return the check of some records, and the proposals that it applied: none without `applies_proposals`."""
-    from noisycount.catalog.folder import Certificates
+    from noisycount.catalog.folder import EngineCertificates
     from noisycount.tasks.check import examine_place
     from noisycount.tasks.init import accept_proposals
 
     with output.status("reading"):
-        certificates = Certificates(configuration.data_folder)
+        certificates = EngineCertificates(configuration.data_folder)
         if not applies_proposals:
             return examine_place(dataset, former, certificates), ()
         try:

@@ -180,9 +180,10 @@ class Dialect:
         return None
 
     def with_ranges(self, rows: sa.Select[Any], wide: Mapping[str, NumberRanges]) -> sa.Select[Any]:
-        """Return rows whose keys are complete.
+        """Return the rows with the range of each number in `wide` as a key.
 
-        If an engine's `range_code` only prepares a key, its second step is here.
+        An engine overrides this method if its `range_code` needs a second step. Other engines return the rows
+        unchanged.
         """
         del wide
         return rows

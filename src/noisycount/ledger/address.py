@@ -382,6 +382,6 @@ def _upgrade_rows(older: Sequence[Any]) -> Iterator[dict[str, Any]]:
 
 
 def require_no_row(known_head: Head | None) -> None:
-    """Raise LedgerError if a missing ledger must hold a row, as its owner wrote down a head."""
+    """Raise LedgerError if a missing ledger must hold a row, as its owner states a head with a number above 0."""
     if known_head is not None and known_head.number:
-        raise LedgerError(f"there is no ledger, though row {known_head.number} was written down; {RESTORE}")
+        raise LedgerError(f"there is no ledger, though the stated head is row {known_head.number}; {RESTORE}")

@@ -82,7 +82,7 @@ def verification(
 
     Args:
         rows: All rows, oldest first.
-        known_head: A head that the owner wrote down; the chain must hold that row. None: none.
+        known_head: A head that the owner states; the chain must hold that row. None: any chain is allowed.
         replies: Digests of the stored replies by name, to be compared with the rows. None: they are not compared.
     """
     state = LedgerState()
@@ -90,13 +90,13 @@ def verification(
         head = state.head
         why = state.check_next(row)
         if why is None and not _agrees_with_head(state.head, known_head):
-            why = "is not the row that was written down: an older copy was restored, or rewritten"
+            why = "is not the row of the stated head: an older copy was restored, or rewritten"
         if why is None and replies is not None and _is_lost(row, replies):
             why = f"is of reply {row['key']!r}, which was changed or removed"
         if why is not None:
             return Verification(head, head.number + 1, why)
     if known_head is not None and state.head.number < known_head.number:
-        why = f"is missing, though row {known_head.number} was written down: this is an older copy"
+        why = f"is missing, though the stated head is row {known_head.number}: this is an older copy"
         return Verification(state.head, state.head.number + 1, why)
     unknown = sorted((replies or {}).keys() - state.replies.keys())
     if unknown and state.replies:
@@ -116,12 +116,12 @@ def _agrees_with_head(head: Head, known_head: Head | None) -> bool:
 
 
 def require_row(connection: Connection, known_head: Head, place: str) -> None:
-    """Raise LedgerError if a ledger does not hold the row of the head that its owner wrote down."""
+    """Raise LedgerError if a ledger does not hold the row of the head that its owner states."""
     if known_head.number == 0:
         return
     row = row_at(connection, known_head.number)
     if row is None or row["hash"] != chain.row_hash(row) or not known_head.names(row["hash"]):
         raise LedgerError(
-            f"{place} does not hold row {known_head.number} as it was written down: it is"
+            f"{place} does not hold the row of the stated head, row {known_head.number}: it is"
             " an older copy, or another ledger; restore the newest copy"
         )

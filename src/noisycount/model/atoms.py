@@ -80,8 +80,8 @@ class Atoms(Shown):
         shares = _predicate_rates(rates)
         if len(shares) > _MOST_PREDICATES:
             raise ValueError(
-                f"rates must be at most {_MOST_PREDICATES} of independent predicates, whose "
-                f"combinations are the atoms, got {len(shares)}: ask fewer questions"
+                f"rates must be those of at most {_MOST_PREDICATES} predicates, as each combination of predicates is "
+                f"an atom, got {len(shares)}: ask fewer questions"
             )
         signs = list(product((False, True), repeat=len(shares)))
         chances = [math.prod(p if holds else 1 - p for p, holds in zip(shares, one, strict=True)) for one in signs]

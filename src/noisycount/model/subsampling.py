@@ -100,10 +100,10 @@ class Subsample(Mechanism):
         Args:
             answer: The number of positive records in the sample, with its noise.
             counts: Counts k, an array of any shape.
-            size: The number of records of the database; needed here, as the sample is of them.
+            size: The number of records of the database; needed here, because the sample is drawn from them.
 
         Raises:
-            ValueError: If the size is left out or smaller than the sample, or the answer is none.
+            ValueError: If the size is left out or smaller than the sample, or the answer is not a possible number.
         """
         if size is None:
             raise ValueError(

@@ -177,7 +177,7 @@ def public_keys(part: GroupBy, values: PublicValues | None) -> tuple[Key, ...] |
     return tuple(date.fromordinal(each) if is_day else each for each in range(low, high + 1))
 
 
-def foreign_keys(keys: KeySet, schema: Mapping[str, Kind]) -> Iterator[str]:
+def impossible_key_errors(keys: KeySet, schema: Mapping[str, Kind]) -> Iterator[str]:
     """Yield an error for each key of a table that no record can have by the owner's statement about its column."""
     for part, listed in zip(keys.parts, keys.values, strict=True):
         name = part.column.name

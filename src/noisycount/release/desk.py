@@ -201,7 +201,7 @@ class Desk(Shown, Closeable):
             confidence: The probability of each stated error, in (0, 1).
             key: As for `release`.
             purpose: As for `release`.
-            within: In place of a price, as for `release`. All prices rise together until every count is that accurate,
+            within: In place of a price, as for `release`. The price rises in steps until every count is that accurate,
                 so the smallest count decides. Separate releases stop one by one.
             at_most: With `within`: the largest price of all.
 
@@ -209,8 +209,8 @@ class Desk(Shown, Closeable):
             ValueError: A price or the confidence is out of range; nothing was charged.
             NoisyCountError: As for `release`.
 
-        Source: C. Canonne, G. Kamath and T. Steinke, The Discrete Gaussian for Differential Privacy
-        (2020), Theorem 14; the ρ of (ε, δ) by Corollary 13.
+        Source: C. Canonne, G. Kamath and T. Steinke, The Discrete Gaussian for Differential Privacy (2020), Theorem 14;
+        the ρ of (ε, δ) by Corollary 13.
         """
         query = Query(
             wheres=wheres,
@@ -273,11 +273,11 @@ class Desk(Shown, Closeable):
             confidence: The probability of each stated error, in (0, 1).
             key: As for `release`.
             purpose: As for `release`.
-            within: In place of a price, as for `release`. All prices rise together until the counts that `of` names
-                are that accurate; the result states which counts are, and the error of the others.
+            within: In place of a price, as for `release`. The price rises in steps until the counts that `of`
+                names are that accurate; the result states which counts are, and the error of the others.
             at_most: With `within`: the largest price of the table.
-            of: With `within`: "largest", the largest cell; "total", if margins have the total; or "90%-of-cells",
-                cells that make up that share of the answers.
+            of: With `within`: "largest", the largest cell; "total", if margins have the total; or "90%-of-cells", cells
+                that make up that share of the answers.
 
         Raises:
             ValueError: A price or the confidence is out of range; nothing was charged.
@@ -407,7 +407,7 @@ class Desk(Shown, Closeable):
         return ledger_forms(plan.at_price_of(known), self.dataset.name, self.source)
 
     def _has_paid(self, forms: Forms, *, answered: bool = False) -> bool:
-        """Return True if the analyst may know a debit that covers a request, with an answer if `answered`.
+        """Return True if this analyst has paid for an answer that covers a request and, if `answered`, is stored.
 
         Debits of other analysts make no difference. Otherwise an analyst could detect them without paying.
         """

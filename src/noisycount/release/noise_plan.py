@@ -137,7 +137,7 @@ class TablePlan(Shown):
         """
         answers = size if self.size is None else self.size
         if answers is None:
-            raise ValueError("size is missing: only the records know how many keys there are")
+            raise ValueError("size is missing: keys are hidden, so give the number of counts of the answer")
         return tuple(level.error(confidence, max(1, answers)) for level in self.levels)
 
     def _facts(self) -> dict[str, object]:

@@ -28,7 +28,7 @@ from noisycount.query.english import english
 from noisycount.query.impossible import impossible_hints
 from noisycount.query.normal_form import ParsedPredicate
 from noisycount.query.predicate import Column, Predicate, canonical_text, columns
-from noisycount.query.public_values import foreign_keys
+from noisycount.query.public_values import impossible_key_errors
 from noisycount.query.query import ALL
 from noisycount.query.schema import Kind, Schema
 from noisycount.query.table import CanonicalTable, TableQuestion
@@ -240,7 +240,7 @@ class CellsPlan(GroupedPlan):
     def impossible_reasons(self) -> list[str]:
         """Reasons that follow from the keys; if there are none, those that follow from the condition."""
         assert self.question.keys is not None  # noqa: S101 - its keys are known
-        foreign = list(islice(foreign_keys(self.question.keys, self.schema), _SHOWN))
+        foreign = list(islice(impossible_key_errors(self.question.keys, self.schema), _SHOWN))
         return foreign or impossible_hints(self.predicates, self.schema.public, self.schema.missing)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from noisycount.catalog.catalog import ROW, Catalog, DatasetRecord, DatasetSettings, part_name
 from noisycount.catalog.contents import Content, Contents
-from noisycount.catalog.folder import Certificates
+from noisycount.catalog.folder import EngineCertificates
 from noisycount.catalog.served import ServerSource
 from noisycount.catalog.sources import (
     CheckedFiles,
@@ -104,7 +104,7 @@ class Records(Shown, Closeable):
 
     @property
     def schema(self) -> Schema:
-        """Schema of the columns that queries may use; it also holds the other columns."""
+        """Schema of the columns that queries may use. Its member `entire` has all columns."""
         return self._source.schema
 
     @property
@@ -204,7 +204,7 @@ def _named_source(
     """Return the name of the data set that records belong to, and their source, which is not described yet."""
     if isinstance(place, ServedTable):
         name, relations = _served_name(place, stated, catalog)
-        former, certificates = catalog.written.get(name), Certificates(catalog.folder)
+        former, certificates = catalog.written.get(name), EngineCertificates(catalog.folder)
         return name, ServerSource(repr(str(place)), stated, former, place, certificates, relations)
     path = Path(place).absolute()
     name, content = _file_name(path, stated, catalog)

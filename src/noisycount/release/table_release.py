@@ -205,7 +205,7 @@ class TableRelease(Columns, PublishedAnswer):
     @property
     def _sum_texts(self) -> list[str | None]:
         """Keys over which each row sums, in words; None for a cell."""
-        return [sum_of for level in self.levels for sum_of in self.labels.sums(level)]
+        return [sum_of for level in self.levels for sum_of in self.labels.summed_keys(level)]
 
     def _row_members(self) -> tuple[list[str], list[tuple[Label, ...]], list[int], list[int], list[int]]:
         """Return the names of levels, the labels, the answers and both errors, row by row."""

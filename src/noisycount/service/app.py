@@ -96,7 +96,10 @@ def _add_lazy_routes(app: FastAPI) -> None:
 
 @asynccontextmanager
 async def _thread_limit(app: FastAPI) -> AsyncIterator[None]:
-    """Allow a thread for each request in progress, as most of them wait for a tick."""
+    """Allow a thread for each request in progress.
+
+    Most requests only wait for the time of their reply (`ReplyTick`).
+    """
     state: ServiceState = app.state.service
     to_thread.current_default_thread_limiter().total_tokens = state.configuration.service.concurrency + _SPARE
     yield

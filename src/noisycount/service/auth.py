@@ -274,13 +274,13 @@ class Auth:
         with _hide_configuration_errors():
             if self.tokens is not None and not credential.startswith(_KEY):
                 return await run_in_threadpool(self.tokens.user, credential)  # may fetch the issuer's keys
-            holder = self.keyring.holder(credential)
+            holder = self.keyring.find_valid(credential)
         return None if holder is None else holder.user
 
     def login(self, key: str, former_cookie: str | None = None) -> tuple[str, IssuedKey] | None:
         """Begin a session, and end that of a former cookie. Return its cookie and key, or None for a wrong key."""
         with _hide_configuration_errors():
-            holder = self.keyring.holder(key)
+            holder = self.keyring.find_valid(key)
         return None if holder is None else (self.sessions.begin(holder.id, holder.name, former_cookie), holder)
 
     def session(self, cookie: str) -> tuple[LoginSession, User] | None:

@@ -239,8 +239,8 @@ class Keyring:
             keys[:] = [revoked.get(key.id, key) for key in keys]
         return tuple(revoked.values())
 
-    def holder(self, text: str) -> IssuedKey | None:
-        """Return the stored form of a valid key, or None for any other text.
+    def find_valid(self, text: str) -> IssuedKey | None:
+        """Return the stored key with this text if it is valid, or None for any other text.
 
         One digest is computed and compared for every text, in a time that does not depend on where the digests differ.
         """

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from noisycount.catalog.catalog import ROW, Catalog, DatasetRecord, part_name
-from noisycount.catalog.folder import Certificates, Copies, make_private
+from noisycount.catalog.folder import Copies, EngineCertificates, make_private
 from noisycount.catalog.sources import CheckedFiles
 from noisycount.catalog.table_group import GroupTable, TableGroup
 from noisycount.config.config import Config, DatasetConfig
@@ -176,7 +176,7 @@ class GroupInspection:
 def examine_place(
     dataset: DatasetConfig,
     former: EarlierAccount | None = None,
-    certificates: Certificates = Certificates(),  # noqa: B008 - frozen
+    certificates: EngineCertificates = EngineCertificates(),  # noqa: B008 - frozen
 ) -> Inspection:
     """Check a file or a table, without comparing it with a description in a ledger."""
     is_unit_stated = dataset.unit is not None
@@ -269,7 +269,9 @@ def _inspected_records(
     """
     with _copy_draft(dataset, configuration if copies and record is None else None) as copy:
         state = _file_state(dataset)
-        check, is_changed = _compare_with_description(dataset, record, Certificates(configuration.data_folder), copy)
+        check, is_changed = _compare_with_description(
+            dataset, record, EngineCertificates(configuration.data_folder), copy
+        )
         described = dataset if record is None else replace(dataset, form=record.form or dataset.form)
         folder = Path.cwd() if configuration.path is None else configuration.path.parent
         inspection = Inspection(described, check, is_changed=is_changed, folder=folder, **facts)
@@ -352,7 +354,7 @@ def _copy_draft(dataset: DatasetConfig, configuration: Config | None) -> Iterato
             folder.rmdir()
 
 
-def _read_check(dataset: DatasetConfig, certificates: Certificates, copy: Path | None = None) -> Check:
+def _read_check(dataset: DatasetConfig, certificates: EngineCertificates, copy: Path | None = None) -> Check:
     unit = None if dataset.unit == ROW else dataset.unit
     if isinstance(dataset.source, ServedTable):
         return checked_table(
@@ -378,7 +380,7 @@ def _read_check(dataset: DatasetConfig, certificates: Certificates, copy: Path |
 
 
 def _compare_with_description(
-    dataset: DatasetConfig, record: DatasetRecord | None, certificates: Certificates, copy: Path | None
+    dataset: DatasetConfig, record: DatasetRecord | None, certificates: EngineCertificates, copy: Path | None
 ) -> tuple[Check, bool]:
     """Return the check of the records, and True if the kind of a column differs from the one in the ledger.
 

@@ -15,7 +15,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any, Self
 
-from noisycount.catalog.folder import Certificates
+from noisycount.catalog.folder import EngineCertificates
 from noisycount.catalog.table_group import TableGroup
 from noisycount.config.config import Config, DatasetConfig
 from noisycount.config.places import sqlite_url
@@ -52,7 +52,7 @@ class Diagnosis:
         `progress` receives the number of asked questions and that of all questions.
         """
         place = _server_place(source, configuration)
-        certificates = Certificates(configuration.data_folder)
+        certificates = EngineCertificates(configuration.data_folder)
         configuration.make_ledger_folder()
         certificates.require_writable()
         examination = examined_engine(place, progress)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from noisycount.catalog.folder import Certificates
+from noisycount.catalog.folder import EngineCertificates
 from noisycount.config.config import DatasetConfig
 from noisycount.display.texts import toml_key, toml_value
 from noisycount.engines.check import ColumnCheck
@@ -83,7 +83,7 @@ _NEARLY_UNIQUE = "Nearly every unit has another text in these columns, so leave 
 
 
 def accept_proposals(
-    inspection: Inspection, certificates: Certificates, unit: str | None = None
+    inspection: Inspection, certificates: EngineCertificates, unit: str | None = None
 ) -> tuple[Inspection, tuple[Proposal, ...]]:
     """Apply the proposals of a check, repeat the check, and return the last check with the applied proposals.
 

@@ -91,7 +91,7 @@ class AnswerPreview(PricedQuery):
         if base is None or self.repeated:
             return None
         plan, price = self.plan.at_price_of(base), replace(base.loss, delta=Fraction(0)).text
-        error = (_stopped_noise(plan, base) or plan.noise).levels[0].error(self.query.confidence)
+        error = (_noise_at_stopped_price(plan, base) or plan.noise).levels[0].error(self.query.confidence)
         if isinstance(base.answer, int):
             return f"you have {signed(base.answer)} {plus_minus(error)} at {price}"
         return f"you have it at {price}, each count {plus_minus(error)}"
@@ -172,15 +172,15 @@ def _stored_answer_for_goal(plan: QueryPlan, answered: Sequence[Entry], base: En
 def _repeat_preview(preview: AnswerPreview, paid: Entry) -> AnswerPreview:
     """Return the preview of a repeat, with the errors of the stored answer."""
     plan = preview.plan.at_price_of(paid)
-    noise, stopping = _stopped_noise(plan, paid), stopping_schedule(plan, paid)
+    noise, stopping = _noise_at_stopped_price(plan, paid), stopping_schedule(plan, paid)
     if noise is None or stopping is None:
         return replace(preview, plan=plan)
     query = replace(preview.query, confidence=float(stopping.goal.confidence))
     return replace(preview, plan=replace(plan, noise=noise, goal=None), query=query)  # type: ignore[type-var]
 
 
-def _stopped_noise(plan: QueryPlan, entry: Entry) -> TablePlan | None:
-    """Return the noise with the errors of a stored answer that had an accuracy goal; None if it had none."""
+def _noise_at_stopped_price(plan: QueryPlan, entry: Entry) -> TablePlan | None:
+    """Return the noise at the price at which a stored answer reached its accuracy goal; None if it had no goal."""
     answer, stopping = stored_answer(plan, entry), stopping_schedule(plan, entry)
     if stopping is None or answer is None:
         return None

@@ -31,7 +31,7 @@ def read_cells(cells: Sequence[str], form: ColumnFormat) -> list[Any]:
     """Return the values of some cells, as the engine reads a whole column."""
     with private_connection() as connection:
         connection.execute("CREATE TABLE loaded AS SELECT unnest($cells::VARCHAR[]) AS x", {"cells": [*cells]})
-        TextTable(connection, ("x",)).typed({"x": form}, None)
+        TextTable(connection, ("x",)).make_typed({"x": form}, None)
         return [value for (value,) in connection.execute("SELECT x FROM typed").fetchall()]
 
 

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.catalog.folder import Certificates
+from noisycount.catalog.folder import EngineCertificates
 from noisycount.config.config import DatasetConfig
 from noisycount.engines.check import Check
 from noisycount.engines.duckdb.layout import Layout, count_titles
@@ -208,7 +208,7 @@ def written(path: Path, rows: Rows) -> Path:
 def accepted(path: Path) -> tuple[Check, dict[str, object]]:
     """Return the check of a file once every proposal is taken, and the parts of its form that were proposed."""
     first = examine_place(DatasetConfig(name="x", source=path, unit="row"))
-    last, taken = accept_proposals(first, Certificates())
+    last, taken = accept_proposals(first, EngineCertificates())
     keys = {proposal.key for proposal in taken if not proposal.table}
     assert last.check.form is not None
     return last.check, {key: getattr(last.check.form, key) for key in keys}

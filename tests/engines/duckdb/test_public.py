@@ -200,16 +200,16 @@ def test_the_input_is_not_overwritten(csv: Path, tmp_path: Path) -> None:
     other.write_text("old")
     with PublicTable.open(csv) as table:
         for out in (csv, link):
-            message = refusal(lambda out=out: table.check_addition(out, ["mean"]))
+            message = refusal(lambda out=out: table.check_new_columns(out, ["mean"]))
             assert "is the file that is read: write to another one" in message
-        table.check_addition(other, ["mean"])
+        table.check_new_columns(other, ["mean"])
     assert written(csv, other).read_text().startswith("id,answer,note,mean,median\n")
 
 
 def test_columns_are_not_overwritten(csv: Path) -> None:
     """A column of the same name, in whatever case, must be renamed first."""
     with PublicTable.open(csv) as table:
-        message = refusal(lambda: table.check_addition(csv.with_name("o.csv"), ["mean", "NOTE"]))
+        message = refusal(lambda: table.check_new_columns(csv.with_name("o.csv"), ["mean", "NOTE"]))
     assert "has a column 'NOTE' already, which would be added: rename it there first" in message
 
 

@@ -372,7 +372,7 @@ def checked(
         lists = [list(column) for column in zip(*cells, strict=True)]
         connection.execute(f"CREATE TABLE loaded AS SELECT {columns}", lists)
         table = TextTable(connection, names)
-        found = table.typed(forms or {}, None)
+        found = table.make_typed(forms or {}, None)
         return connection.execute("FROM typed").fetchall(), found
 
 
@@ -420,8 +420,8 @@ def test_what_is_not_stated_is_guessed() -> None:
         connection.execute("CREATE TABLE loaded AS SELECT '7' AS person, '1' AS age, '2' AS code")
         table = TextTable(connection, ("person", "age", "code"))
         text = ColumnFormat(Kind.TEXT)
-        person, age, code = table.typed({"code": text}, "person")
-        (stated, *_) = table.typed({"code": text, "person": FORMS[0]}, "person")
+        person, age, code = table.make_typed({"code": text}, "person")
+        (stated, *_) = table.make_typed({"code": text, "person": FORMS[0]}, "person")
     assert (stated.kind, stated.reason) == (Kind.INTEGER, "its owner says so")
     assert (person.kind, person.reason) == (Kind.TEXT, "it names the person")
     assert (age.kind, age.reason) == (Kind.INTEGER, "they are whole numbers")

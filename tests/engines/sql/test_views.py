@@ -165,7 +165,7 @@ ATTACKS = {
     ),
     "the largest of numbers that are equal and differ": (
         "SELECT person, max(amount) AS amount FROM {0} GROUP BY person",
-        "depends on the order of equal rows",
+        "depends on the order of rows",
     ),
     "rows made by a function": ("SELECT person, regexp_matches(town, '.', 'g') AS m FROM {0}", "nothing can be proved"),
     "the place of a record by its own name": (

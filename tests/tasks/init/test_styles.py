@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from babel.dates import format_date
 
-from noisycount.catalog.folder import Certificates
+from noisycount.catalog.folder import EngineCertificates
 from noisycount.config.config import DatasetConfig
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.formats import ColumnFormat
@@ -241,7 +241,7 @@ def require_read_back(tmp_path: Path, style: Style, draw: random.Random) -> None
     path = tmp_path / "table.csv"
     style.write(path, rows)
     dataset = DatasetConfig("table", path, unit="row")
-    inspection, _ = accept_proposals(examine_place(dataset), Certificates())
+    inspection, _ = accept_proposals(examine_place(dataset), EngineCertificates())
     check, dataset = inspection.check, replace(inspection.dataset, form=inspection.check.form)
     forms = {column.name: column.form for column in check.columns}
     wanted = {column.name: [row[name] for row in rows] for column, name in zip(check.columns, NAMES, strict=True)}

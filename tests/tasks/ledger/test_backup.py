@@ -93,7 +93,7 @@ def test_a_backup_holds_the_head_that_was_written_down(run: Run, refused: Refuse
     ask(run, 2)
     head = run("ledger", "backup", "newer", "--json").object["head"]
     message = refused("ledger", "verify", "--ledger", "older/ledger.db", "--head", head)
-    assert "row 4 of the ledger is missing, though row 5 was written down" in message
+    assert "row 4 of the ledger is missing, though the stated head is row 5" in message
     assert run("ledger", "verify", "--ledger", "newer/ledger.db", "--head", head).status == 0
     url = f"sqlite:///{here}/newer/ledger.db"
     assert run("ledger", "verify", "--ledger", url, "--head", head).status == 0

@@ -81,7 +81,7 @@ def test_a_restored_copy_is_told_by_the_head(run: Run, refused: Refused, here: P
     shutil.copy(here / "copy.db", here / "ledger.db")
     assert run("ledger", "verify").status == 0
     message = refused("ledger", "verify", "--head", head)
-    assert "row 4 of the ledger is missing, though row 5 was written down" in message
+    assert "row 4 of the ledger is missing, though the stated head is row 5" in message
     text = (here / "noisycount.toml").read_text().replace("[ledger]", f'[ledger]\nhead = "{head}"')
     (here / "noisycount.toml").write_text(text)
     assert "row 4 of the ledger is missing" in refused("ledger", "verify")
@@ -90,11 +90,11 @@ def test_a_restored_copy_is_told_by_the_head(run: Run, refused: Refused, here: P
         ("ledger", "show"),
         ("ledger", "export"),
     ):
-        assert "does not hold row 5 as it was written down" in refused(*words)
+        assert "does not hold the row of the stated head, row 5" in refused(*words)
     (here / "ledger.db").unlink()
-    assert "there is no ledger, though row 5 was written down" in refused("ledger", "verify")
+    assert "there is no ledger, though the stated head is row 5" in refused("ledger", "verify")
     words = ("count", "survey", "--where", "age > 40", "--epsilon", "0.1")
-    assert "there is no ledger, though row 5 was written down; restore it" in refused(*words)
+    assert "there is no ledger, though the stated head is row 5; restore it" in refused(*words)
 
 
 def test_a_ledger_that_was_never_made_is_none_that_was_verified(run: Run, here: Path) -> None:

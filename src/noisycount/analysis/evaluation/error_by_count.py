@@ -1,9 +1,10 @@
 """Mean absolute error of the posterior mean as a sum over the counts, for smooth distributions.
 
 E|K − e(Y)| is Σ_k P[K = k]·E|k − e(k + Z)|, where e(y) is the posterior mean for an answer y and Z is the noise. If the
-distribution of the count is smooth, the terms are a smooth function of k, and some of them determine the sum. So is
-e(c + u) of the integer c for each u, whatever the noise is: it depends on the probabilities P[K = c + j] alone, with
-fixed weights f(u − j). So series in c give e at the nodes of every panel of answers.
+distribution of the count is smooth, the terms are a smooth function of k, and some of them determine the sum. For each
+fixed u, e(c + u) is also a smooth function of the integer c, whatever the noise density f is: it depends on the
+probabilities P[K = c + j] alone, with the fixed weights f(u − j). So polynomial series in c give e at the nodes of
+every panel of answers.
 
 E|k − e(k + Z)| is an integral over panels of whole records, with a kink at the answer y with e(y) = k. In the panel
 that contains this answer, e is the polynomial through its nodes, and each side has a rule of its own.
@@ -117,7 +118,7 @@ class ErrorByCount:
 
     @cached_property
     def _posterior_means(self) -> SmoothTable:
-        """Posterior means at the nodes of the panel from an integer on, in records from that integer."""
+        """Posterior means at the nodes of a panel, as functions of the integer at its start; in records from it."""
         first, last = self._count_range
         counts, chances = self.case.counts, self.case.chances
         deviation = math.sqrt(chances @ (counts - chances @ counts / chances.sum()) ** 2)

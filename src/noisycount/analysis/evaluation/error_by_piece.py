@@ -49,21 +49,21 @@ _MOST_GAPS = 64  # largest number of runs of answers that the series do not cove
 
 
 class Gap(NamedTuple):
-    """Answers from `low` to `high` whose distance from their mean is larger than the series cover."""
+    """Answers from `low` to `high` that are farther from their posterior mean than the series reach."""
 
     low: float
     high: float
 
 
 class PieceSum(NamedTuple):
-    """Integral or sum of the density of the error over the answers that the series cover, with the answers left out."""
+    """Integral or sum of the density of the error over the answers that the series cover, and the gaps between them."""
 
     error: float  # in records
     gaps: tuple[Gap, ...]  # in rising order; integers are answers of a gap if the noise is discrete
 
 
 class _Sums(NamedTuple):
-    """The four sums at some answers, in arrays of one shape."""
+    """The sums L0, L1, U0 and U1 of the module docstring at some answers, in arrays of one shape."""
 
     lower: Reals  # L0
     lower_moment: Reals  # L1
@@ -80,14 +80,17 @@ class _Sums(NamedTuple):
 
 @frozen(eq=False, slots=False)
 class _Kernel:
-    """Numbers that depend on v alone, for the counts at distances i = first, first + 1, … from j, on one side of j."""
+    """Factors of the four sums that depend on v = y − j alone, for the counts on one side of an integer j.
+
+    The counts are at the distances i = first, first + 1, … from j.
+    """
 
     first: int  # smallest distance i
     numbers: Reals  # for each i: the terms of f, then the terms times i; shape (distances, 2·terms)
 
     @classmethod
     def of_terms(cls, first: int, terms: Reals) -> "_Kernel":
-        """Return the kernel of terms of f, shape (distances, terms)."""
+        """Return the kernel of a noise density f with these series coefficients ("terms"), shape (distances, terms)."""
         distances = first + np.arange(len(terms), dtype=np.float64)
         return cls(first, np.concatenate([terms, distances[:, None] * terms], axis=1))
 
@@ -101,10 +104,10 @@ class _Kernel:
         return matrix.reshape(len(matrix), -1)
 
     def products(self, weights: Reals, begin: int, number: int) -> Reals:
-        """Return the products for consecutive integers, shape (number, 2, terms).
+        """Return the matrix times the probabilities around consecutive integers, shape (number, 2, terms).
 
         Args:
-            weights: Probabilities between zeros.
+            weights: Probabilities of the counts, with zeros added at both ends.
             begin: Index of the first weight in the sums of the first integer.
             number: Number of integers.
         """
@@ -115,7 +118,7 @@ class _Kernel:
 
 @frozen(eq=False, slots=False)
 class ErrorByPiece:
-    """The four sums around each integer j of the table of counts, at answers up to `width` records from j."""
+    """The four sums of the module docstring for each integer j of the table, at answers up to `width` from j."""
 
     case: Case
     width: int  # R: v lies in −R … R + 1
@@ -134,7 +137,7 @@ class ErrorByPiece:
 
     @property
     def _is_resolved(self) -> bool:
-        """True if fewer terms than nodes suffice for each series."""
+        """True if each series needs fewer terms than it has nodes."""
         if self.case.errors.is_discrete:
             return True
         return max(self._far_terms[0].shape[1], self.cell_terms.shape[1] if self.is_kinked else 0) < _NODES
@@ -151,7 +154,7 @@ class ErrorByPiece:
 
     @cached_property
     def _far_terms(self) -> tuple[Reals, Reals]:
-        """Terms of f(v + i), and of f(v − i), for the distances i of far counts, shape (distances, terms)."""
+        """Coefficients of f(v + i), and of f(v − i), for the distances i of far counts, shape (distances, terms)."""
         distances = np.arange(self._first_far, self.reach + 1, dtype=np.float64)[:, None]
         if self.case.errors.is_discrete:
             answers = np.arange(-self.width, self.width + 2, dtype=np.float64)
@@ -165,7 +168,10 @@ class ErrorByPiece:
 
     @cached_property
     def cell_terms(self) -> Reals:
-        """Terms of f in the cells between integers −2R − 1 … 2R + 2, shape (cells, terms)."""
+        """Chebyshev coefficients of the noise density f between neighbouring integers, shape (intervals, terms).
+
+        The intervals lie between the integers from −2R − 1 to 2R + 2, where R is `width`.
+        """
         nodes = chebpts1(_NODES)
         starts = np.arange(-2 * self.width - 1, 2 * self.width + 2, dtype=np.float64)[:, None]
         series = self._relative_densities(starts + (1 + nodes) / 2) @ np.linalg.inv(chebvander(nodes, _NODES - 1)).T
@@ -188,7 +194,7 @@ class ErrorByPiece:
 
     @cached_property
     def near_kernels(self) -> dict[int, tuple[Reals, Reals]]:
-        """The numbers of the near counts below j, and of those above j, for each cell by its first integer v."""
+        """Factors of the near counts below and above j, for each interval between two integers by its lower end v."""
         terms, kernels = self.cell_terms, {}
         for cell in range(-self.width, self.width + 1):
             place = cell + 2 * self.width + 1
@@ -205,22 +211,25 @@ class ErrorByPiece:
 
     @cached_property
     def weights(self) -> Reals:
-        """Probabilities of the counts between zeros."""
+        """Probabilities of the counts, with `padding` zeros added at both ends."""
         return np.pad(self.case.chances, self.padding)
 
     @property
     def padding(self) -> int:
-        """Number of zeros on each side of the probabilities."""
+        """Number of zeros that are added at each end of the probabilities."""
         return self.reach + 4 * self.width + 2 * _BLOCK
 
     @property
     def sum(self) -> PieceSum | None:
-        """Integral or sum of the density of the error over most answers; None if too many remain or it is imprecise."""
+        """Integral or sum of the density of the error over most answers.
+
+        None if too many answers are left out, or if the result would be imprecise.
+        """
         return self._sum_over_answers if self.case.errors.is_discrete else self._sum_by_integrals
 
     @property
     def _sum_over_answers(self) -> PieceSum | None:
-        """Sum over the integer answers whose mean is at most R records away."""
+        """Sum over the integer answers whose posterior mean is at most R records away from the answer."""
         table, width = self.case.truth.table, self.width
         total, others = (
             0.0,
@@ -247,7 +256,7 @@ class ErrorByPiece:
 
     @property
     def _sum_by_integrals(self) -> PieceSum | None:
-        """Integral over the answers whose mean lies between two integers that are at most R records away."""
+        """Integral over the answers whose posterior mean lies between two integers at most R records from them."""
         table, first = self.case.truth.table, self.case.truth.table.first
         floor = _NEGLIGIBLE * self.case.errors.spread / self.case.errors.peak / table.logs.size
         total, covered = 0.0, []
@@ -276,7 +285,7 @@ class ErrorByPiece:
 
 @frozen(eq=False, slots=False)
 class _SumsAroundIntegers:
-    """The four sums for some consecutive integers j."""
+    """The four sums of the module docstring for some consecutive integers j."""
 
     sums: ErrorByPiece
     start: int  # the first integer, in records from the first count of the table
@@ -284,13 +293,13 @@ class _SumsAroundIntegers:
 
     @cached_property
     def lower(self) -> Reals:
-        """Numbers of the sums over the far counts below each integer, shape (integers, 2, terms)."""
+        """Series coefficients of the sums over the far counts below each integer, shape (integers, 2, terms)."""
         begin = self.sums.padding + self.start - self.sums.reach
         return self.sums.kernels[0].products(self.sums.weights, begin, self.number)
 
     @cached_property
     def upper(self) -> Reals:
-        """Numbers of the sums over the far counts above each integer, shape (integers, 2, terms)."""
+        """Series coefficients of the sums over the far counts above each integer, shape (integers, 2, terms)."""
         kernel = self.sums.kernels[1]
         return kernel.products(self.sums.weights, self.sums.padding + self.start + kernel.first, self.number)
 
@@ -348,7 +357,7 @@ class _SumsAroundIntegers:
         return np.asarray(chebvander(2 * places - 1, self.sums.cell_terms.shape[1] - 1), np.float64)
 
     def _near_numbers(self, rows: Places, cells: Places) -> tuple[Reals, Reals]:
-        """Return the numbers of the sums over the near counts below and above each integer, shape (rows, 2, terms)."""
+        """Return the series coefficients of the sums over the near counts on both sides, shape (rows, 2, terms)."""
         width, terms = self.sums.width, self.sums.cell_terms.shape[1]
         lower, upper = np.empty((2, rows.size, 2 * terms))
         for cell, some in self._rows_by_cell(cells):
@@ -372,7 +381,7 @@ class _SumsAroundIntegers:
             rows: Index of the integer j of each piece.
             begins: Smallest answer v of each piece.
             ends: Largest answer v of each piece.
-            floor: Integral over a piece that needs no precision.
+            floor: Error that the integral over a piece may always have.
 
         Returns:
             The integral, or None if halved pieces are still rough.

@@ -119,11 +119,7 @@ def _table_of_range(law: CountDistribution, first: int, last: int) -> CountTable
 
 
 def believed_table(assumed: Population, mechanism: Mechanism, span: tuple[float, float]) -> CountTable:
-    """Return the assumed distribution at all counts that are probable given some answer of a span.
-
-    Raises:
-        ValueError: If there are too many counts, or the assumed probability of one of them underflows.
-    """
+    """Return the assumed distribution at all counts that are probable given some answer in `span`."""
     size = assumed.size
     ends = [assumed.law(mechanism.likelihood(answer, size)) for answer in span]
     firsts, lasts = zip(*(_bulk_of_counts(law, size) for law in ends), strict=True)
@@ -238,10 +234,11 @@ class WholeEstimate:
 
     @property
     def _geometric_error(self) -> float:
-        """Σ_m P[K <= m, Y >= s] + P[K > m, Y < s], where the estimate exceeds m if the answer is at least s.
+        """E|K − estimate| under Laplace noise, continuous or discrete: Σ_m P[K <= m, Y >= s] + P[K > m, Y < s].
 
-        As P[Z >= z] is P[Z >= 0]·e^(−z/scale) for z >= 0, one of the two sums is looked up in the sums on one side of
-        s. The other sum follows from P[Z < z] = 1 − P[Z >= z].
+        The estimate exceeds m if the answer Y is at least s. As the noise Z has P[Z >= z] = P[Z >= 0]·e^(−z/scale) for
+        z >= 0, one of the two sums is looked up in the sums on one side of s. The other sum follows from P[Z < z] = 1 −
+        P[Z >= z].
         """
         case, starts, thresholds = self.case, self.starts, self.values[:-1]
         inner = np.ceil(starts) - 1  # the last count below s

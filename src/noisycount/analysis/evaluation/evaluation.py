@@ -179,7 +179,7 @@ def _mean_absolute_deviations(counts: Reals, log_joint: Reals, means: Reals) -> 
 
 
 def _check_entries(entries: int) -> None:
-    """Raise ValueError if a table of so many pairs is too large."""
+    """Raise ValueError if a table of `entries` pairs of count and answer is too large."""
     if entries > _ENTRIES:
         raise ValueError(
             f"population and sample must leave at most {_ENTRIES:,} pairs of count and answer to "

@@ -254,14 +254,7 @@ def _improvement_of_real_answers(case: Case) -> float:
 
 
 def _runs_within_reach(case: Case, counts: Reals, starts: Reals, stops: Reals) -> slice:
-    """Return the slice of the runs that contain answers within the reach of the noise of some counts.
-
-    Args:
-        case: The case.
-        counts: Rising counts.
-        starts: First answer of each run.
-        stops: Last answer of each run.
-    """
+    """Return the slice of the runs of answers that contain answers within the reach of the noise of some counts."""
     first = np.searchsorted(stops, counts[0] - case.reach)
     return slice(int(first), int(np.searchsorted(starts, counts[-1] + case.reach, side="right")))
 

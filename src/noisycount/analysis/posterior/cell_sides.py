@@ -35,9 +35,9 @@ class CellSides:
     """Weights P[K = k]·f(y − k) of any noise that is smooth between two integers.
 
     For an answer y = c + u with an integer c and 0 <= u < 1, f(y − k) is a Chebyshev series in u whose coefficients
-    depend on c − k alone. The sums of all answers with the same c − edge are products of the probabilities around an
-    edge and one matrix of coefficients. Where they do not exceed by far what lies outside the window, the counts are
-    summed one by one.
+    depend on c − k alone. The sums beyond an edge, an integer, of all answers with the same c − edge are products of
+    the probabilities around an edge and one matrix of coefficients. If such a sum does not far exceed what lies outside
+    of the window, its terms are added one by one instead.
     """
 
     table: CountTable  # the distribution of the count
@@ -112,7 +112,7 @@ class CellSides:
         return Side(logs, np.maximum(distances, 0.0))
 
     def _series_at(self, way: int, gap: int, block: int, places: NDArray[np.int64]) -> Reals:
-        """Return the series of the sums at some edges of a block, shape (edges, 2, terms)."""
+        """Return the series in u of the sums beyond some edges of a block, shape (edges, 2, terms)."""
         key, first = (way, gap, block), block * _BLOCK
         if key not in self._blocks:
             is_used = np.zeros(_BLOCK, dtype=bool)
@@ -127,7 +127,10 @@ class CellSides:
         return self._blocks[key][places - first]
 
     def _summed_series(self, way: int, gap: int, edges: NDArray[np.int64]) -> Reals:
-        """Return `_series_at`: a count i records beyond an edge e lies c − k = gap ∓ i cells from an answer."""
+        """Return the series in u of the sums beyond some edges, shape (edges, 2, terms), summed over the counts.
+
+        A count i records beyond an edge is gap − i cells (`way` 1) or gap + i cells (`way` −1) from the answer.
+        """
         number, terms = self.reach + way * gap + (2 if way > 0 else 1), self.series.shape[1]
         steps = np.arange(number)
         cells = self.series[gap - way * steps + self.reach + 1]

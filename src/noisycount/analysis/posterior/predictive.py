@@ -56,7 +56,7 @@ def _law_on_window(population: Population, observed: Observed, likelihoods: Prod
 
 
 def is_cheap(population: Population, observed: Observed) -> bool:
-    """Return True if a window, with prior and likelihoods at all its counts, takes less time than a smooth law."""
+    """Return True if prior and likelihoods at all counts of a window take less time than a smooth distribution."""
     if not population.has_chances:
         return False
     return population.smooth_prior is None or not any(
@@ -65,7 +65,7 @@ def is_cheap(population: Population, observed: Observed) -> bool:
 
 
 def _count_range(observed: Observed, depth: float) -> tuple[float, float]:
-    """Return the smallest and the largest count that may have an answer with added noise, except for e^−depth."""
+    """Return the smallest and the largest count from which noise may lead to the answers, except for e^−depth."""
     lowest, highest = math.inf, -math.inf
     for answer, law in observed:
         if isinstance(law, SymmetricNoise):
@@ -193,7 +193,7 @@ def _usual_counts(population: Population) -> tuple[int, int]:
 
 
 def not_surprising_range(population: Population, mechanism: Mechanism) -> tuple[float, float]:
-    """Return a range of answers without surprise; an empty range around the mean if none is known."""
+    """Return a range of answers whose surprise is at least `SURPRISING`; an empty range if no such range is known."""
     population, mechanism = _counted_population(population, mechanism)
     mean, _, deviation = _mean_and_deviation_bounds(population)
     if not isinstance(mechanism, SymmetricNoise):
@@ -251,7 +251,7 @@ def _beta_binomial_probability(population: BetaBinomial, count: int) -> float:
 
 
 def _is_likely(population: Population, mechanism: Mechanism, answer: float, *, upper: bool) -> bool:
-    """Return True if P[Y >= answer] (upper) or P[Y <= answer] is shown to be at least `SURPRISING`.
+    """Return True if P[Y >= answer] (upper) or P[Y <= answer] is certain to be at least `SURPRISING`.
 
     P[Y >= y] >= P[K >= m]·P[Y >= y | K = m] for every count m, as that tail rises in m. Three quantiles are tried.
     """

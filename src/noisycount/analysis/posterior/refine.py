@@ -280,7 +280,7 @@ def _where_present(answers: Reals, estimates: Callable[[Reals], Reals]) -> Reals
 
 
 def _check_answers(answers: Reals, extremes: list[float], population: Population, mechanism: Mechanism) -> None:
-    """Raise the mechanism's error if it cannot give the smallest or the largest answer, or the first fraction."""
+    """Raise the mechanism's error if it cannot give the smallest, the largest or the first fractional answer."""
     doubtful = extremes
     for start in range(0, answers.size, _PIECE):
         piece = answers[start : start + _PIECE]

@@ -86,7 +86,7 @@ def _loss_of_any(pair: Pair, points: MeshPoints, rate: float, log_mass: float) -
 
 @frozen(eq=False, slots=False)
 class Mesh:
-    """Quadrature points of Q for sums over counts, with the pair of count distributions and the noise."""
+    """Quadrature points for sums over counts with the base distribution Q of a pair, and the pair and the noise."""
 
     points: MeshPoints
     pair: Pair
@@ -229,7 +229,7 @@ _LOST = 1e-305  # a bound of thousands of masses that underflow, each below 1e-3
 
 @frozen(eq=False, slots=False)
 class Terms:
-    """Sums Σ Q·w·f over counts, where f is the density or the tail of the noise, for answers near one place."""
+    """Sums Σ Q·w·f over counts, f the density or the tail of the noise, w the excess over a base Q of a pair."""
 
     pair: Pair
     errors: CertifiedErrorLaw

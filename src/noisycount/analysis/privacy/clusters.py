@@ -22,9 +22,10 @@ _HIGHEST = 1e250  # bound of a moment: the minimum with another number never tak
 
 @frozen(eq=False)
 class Clusters:
-    """Distributions of numbers X >= 0 given each case, as clusters at ascending values from 0 on.
+    """Distributions of numbers X >= 0 given each case c = 0, …, q, as clusters at ascending values from 0 on.
 
-    A cluster has a mass, the probability of its value, and optionally a moment, the mean of X in the cluster times the
+    The case is a random number on which X depends: of q answers, the number beyond a grid point (see `Chain`). A
+    cluster has a mass, the probability of its value, and optionally a moment, the mean of X in the cluster times the
     mass. A number between two values is replaced by one of them at random, such that its mean does not change. The
     clustered values are thus X with additional spread, or lowered beyond the last value. The means of the clusters have
     less spread than X. By Jensen's inequality, the expected value of a concave rising function of X has two bounds: its
@@ -68,8 +69,8 @@ class Clusters:
         return replace(self, tables=(chances @ flat).reshape(self.tables.shape))
 
     @property
-    def reversed_cases(self) -> Self:
-        """The distributions with the cases in reverse order."""
+    def with_cases_reversed(self) -> Self:
+        """These distributions with the cases in the order q, …, 0."""
         return replace(self, tables=self.tables[::-1])
 
     def of_number(self, index: int) -> Self:
@@ -206,8 +207,8 @@ class Paths:
         return replace(self, masses=np.concatenate(masses), values=values, sizes=tuple(ends))
 
     @property
-    def reversed_cases(self) -> Self:
-        """The distributions with the cases in reverse order."""
+    def with_cases_reversed(self) -> Self:
+        """These distributions with the cases in the order q, …, 0."""
         return replace(self, masses=self.masses[::-1], values=self.values[::-1], sizes=self.sizes[::-1])
 
     def scaled_by_case(self, halves: int) -> Self:

@@ -135,7 +135,7 @@ class GaussianAnswers:
         return [[self._delta_bounds(one) for one in each] for each in found]
 
     def _delta_bounds(self, one: Weighed) -> Bounded:
-        """Return δ₊: its value without noise, minus the part that is hidden because only T is known."""
+        """Return δ₊: its value without noise, minus the part that stays hidden because the adversary knows T only."""
         if not one.is_hidden:
             return one.known
         hidden, error = self._hidden_part(one)
@@ -143,7 +143,7 @@ class GaussianAnswers:
         return Between.of_bounds(lower, one.upper_delta(hidden - error), _HALF_WAY)
 
     def _hidden_part(self, one: Weighed) -> tuple[float, float]:
-        """Return Σ_T min(Σ_{k >= t} v_k·P[T | k], Σ_{k < t} −v_k·P[T | k]), with v the weights, and its error."""
+        """Return the hidden part of a window, as `Weighed` defines it, if the answer is T; and a bound of its error."""
         total = sum(self._integer_weights)
         counts = one.above.size + one.below.size
         size = 1 << math.ceil(math.log2(counts * total + 2 * self._noise_bound + 1))
@@ -171,10 +171,7 @@ class GaussianAnswers:
         return product
 
     def _closeness(self, distances: Reals) -> Reals:
-        """Return −d²/8·Σ 1/scale², an upper bound of the closeness of counts at distances d.
-
-        It is a bound, as a sum of Gaussian weights over a lattice is largest if the lattice is not shifted.
-        """
+        """Return −d²/8·Σ 1/scale², an upper bound of the log Bhattacharyya coefficient of counts at distances d."""
         precision = sum(float(scale) ** -2 for scale in self.scales)
         return -(distances**2) * precision / 8
 

@@ -34,7 +34,10 @@ class PosteriorShifts:
     highs: Reals  # largest excess in each bin; the smallest one in that case
 
     def scaled_by(self, slope: float) -> "PosteriorShifts":
-        """Return the distribution of the excess times a number. A negative number exchanges lows and highs."""
+        """Return the distribution of `slope` times the excess.
+
+        A negative slope turns the lower ends into upper ends.
+        """
         return PosteriorShifts(self.masses, slope * self.means, slope * self.lows, slope * self.highs)
 
     def spread(self) -> tuple[Reals, Reals]:
@@ -109,11 +112,11 @@ _LOST = 1e-12  # bound of the probability outside of all bins, and of the roundi
 
 
 def positive_part(terms: Sequence[PosteriorShifts], constant: float) -> tuple[float, float]:
-    """Return bounds of E[(constant + Σ terms)₊].
+    """Return bounds of E[(constant + Σ terms)₊], where (x)₊ is the larger of x and 0.
 
-    As (x)₊ is convex, its mean rises if values are spread with their mean kept, and falls if values are replaced by the
-    mean of their bin. Each value is spread to its two neighbours on a grid. This changes the mean by at most √(Σ v)/2,
-    where the v are the variances that the spreading adds.
+    As (x)₊ is convex, its mean rises if each value is replaced by a distribution with the same mean, and falls if
+    values are replaced by the mean of their bin. Each value is spread to its two neighbours on a grid. This changes the
+    mean by at most √(Σ v)/2, where v are the variances that the spreading adds.
     """
     step = _grid_step(terms)
     spread = [Gridded.from_masses(*term.spread(), step) for term in terms]
@@ -190,17 +193,17 @@ def parts_curve(
         mechanisms: The sample for each question, with its noise; together at most all records.
         population: `Atoms`, or a `Binomial` of the single property that every question is about.
         questions: Sets of numbers of atoms. Default: the questions of the `Atoms`.
-        adaptive: True if each question may be chosen after the answers to the earlier ones, among questions of no
-            worse rates. The curve is then Σ_j λ_j·δ_j(ε), where δ_j is that of the count of m_j records. This is an
-            upper bound of the other curve, as it lets the adversary know which part holds the record.
+        adaptive: True if each question may be chosen after the answers to the earlier ones, among questions of no worse
+            rates. The curve is then Σ_j λ_j·δ_j(ε), where δ_j is that of the count of m_j records. This is an upper
+            bound of the other curve, as it lets the adversary know which part holds the record.
 
     Raises:
-        ValueError: If the parts have more records than there are, a question is certain, a part is too large, or, if
-            not `adaptive`, there are more than 32 kinds of records.
+        ValueError: If the parts have more records than there are, a question is satisfied by all records or by none, a
+            part is too large, or, if not `adaptive`, there are more than 32 kinds of records.
 
     Source: the setting of Breutigam and Reischuk, *Parallel Composition for Statistical Privacy* (2026); the formulas
-    and their proof are our own: see the page “Several answers”, Theorem 5.5.
-    Numerical error: contained in `bracket`, including the error of the grid of the sum; δ is its upper end.
+    and their proof are our own: see the page “Several answers”, Theorem 5.5. Numerical error: contained in `bracket`,
+    including the error of the grid of the sum; δ is its upper end.
 
     Example:
         >>> import noisycount as nc
@@ -272,7 +275,7 @@ def _satisfiable_patterns(known: Atoms, asked: Sequence[Question]) -> tuple[Patt
 
 @frozen(eq=False)
 class PublicParts:
-    """The divergences Σ_j λ_j·δ_j of an adversary who knows which part holds the record."""
+    """The divergences Σ_j λ_j·δ_j of an adversary who knows which part holds the record; λ_j is the share of part j."""
 
     parts: tuple[SampledPart, ...]
 
@@ -287,7 +290,7 @@ class PublicParts:
 
 
 def _delta_bounds_of_part(part: SampledPart, epsilons: list[float]) -> list[tuple[float, float]]:
-    """Return the lower and the upper end of the larger direction of δ, for the count of a part and each ε."""
+    """Return bounds of δ of the count of a part, the larger of δ₊ and δ₋, for each ε."""
     both = OneAnswer.from_mechanism(part.mechanism, Binomial(part.size, part.rate)).directions(epsilons)
     return [(max(a.lower, b.lower), max(a.upper, b.upper)) for a, b in zip(*both, strict=True)]
 
@@ -318,7 +321,7 @@ class SecretParts:
     def _largest_delta(
         self, moves: Sequence[tuple[Pattern, Pattern]], surprises: list[PosteriorShifts], epsilon: float
     ) -> tuple[float, float]:
-        """Return the lower and the upper end of the largest δ of some changes of pattern."""
+        """Return bounds of the largest δ among some changes of the record's pattern of satisfied questions."""
         bounds = []
         for first, second in moves:
             slopes = [part.slope(epsilon, a, b) for part, a, b in zip(self.parts, first, second, strict=True)]

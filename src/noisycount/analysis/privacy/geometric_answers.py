@@ -60,7 +60,10 @@ class Chain:
     width: float  # approximate distance of neighbouring values of X, as logarithms
 
     def hidden_parts(self, windows: Sequence[Weighed], *, with_most: bool = True) -> list[tuple[float, float]]:
-        """Return bounds of Σ_y min(Σ_{k >= t} v_k·L_y(k), Σ_{k < t} −v_k·L_y(k)), t the threshold, for each window."""
+        """Return bounds of the hidden part of each window, as `Weighed` defines it.
+
+        If not `with_most`, the upper bounds may be infinite.
+        """
         if self.answers == _TWO:
             return [hidden_by_two_answers(one, self.slope, self.steps, is_centred=self.is_centred) for one in windows]
         if all(self._has_few_paths(one) for one in windows):
@@ -69,7 +72,7 @@ class Chain:
         spread = _DEVIATIONS * self.slope * self.steps * math.sqrt(self.answers)
         nothing = Clusters.zero(shape, self.slope, self.width, spread, with_moments=with_most)
         sides = _weights_above(windows)
-        typical = self._typical_logs(sides)
+        typical = self._logs_at_mean_answers(sides)
         typical[0] = np.repeat((typical[0, ::2] + typical[0, 1::2]) / 2, 2)
         laws = self._laws_at_threshold(nothing, sides, typical)
         beyond = self._other_side(laws)
@@ -99,7 +102,9 @@ class Chain:
         Answers that are not beyond the threshold are on its other side. If `is_centred`, they may also be on the
         threshold.
         """
-        return laws.mix_cases(self._thinning_matrix).reversed_cases if self.is_centred else laws.reversed_cases
+        return (
+            laws.mix_cases(self._thinning_matrix).with_cases_reversed if self.is_centred else laws.with_cases_reversed
+        )
 
     def _bounds_with_rounding(self, one: Weighed, least: float, most: float) -> tuple[float, float]:
         """Return bounds of the hidden part of a window, widened by the rounding error."""
@@ -126,13 +131,13 @@ class Chain:
         return found
 
     def closeness(self, distances: Reals) -> Reals:
-        """Return ln Σ √(L(k)·L(k + d)) for distances d in records."""
+        """Return the log Bhattacharyya coefficient of counts at distances d: ln Σ √(L(k)·L(k + d)) over answers."""
         places = distances * self.steps
         growth = math.tanh(self.slope / 2) if self.is_centred else math.sinh(self.slope / 2)
         return self.answers * (np.log1p(places * growth) - places * self.slope / 2)
 
-    def _typical_logs(self, sides: Reals) -> Reals:
-        """Return ln X from each record on, computed with the mean number of answers beyond each record."""
+    def _logs_at_mean_answers(self, sides: Reals) -> Reals:
+        """Return ln X from each record on, as it would be if each number of answers beyond a record were its mean."""
         rise = self.slope * self.steps
         beyond = self.answers * self._beyond_probability * np.exp(-rise * np.arange(len(sides) + 1))
         growths = np.minimum(_LARGEST, rise * (beyond[:-1] + beyond[1:] - self.answers))
@@ -317,7 +322,10 @@ class GeometricAnswers:
         return Chain(answers, 1 / (self.scale * steps), steps, is_centred=False, width=width)
 
     def _closeness(self, distances: Reals) -> Reals:
-        """Return ln Σ √(L(k)·L(k + d)) for distances d in records; an integral if the noise is continuous."""
+        """Return the log Bhattacharyya coefficient ln Σ √(L(k)·L(k + d)) of counts at distances d in records.
+
+        If the noise is continuous, it is an integral over the answers in place of the sum.
+        """
         half = 1 / (2 * self.scale)
         growth = math.tanh(half) if self.is_discrete else half
         return self.answers * (np.log1p(distances * growth) - distances * half)

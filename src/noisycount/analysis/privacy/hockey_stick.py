@@ -291,8 +291,8 @@ class NoisyPair:
     def _highest_offset(self, answer: float, excess: Excess) -> float:
         """Return the offset up to which sums reach.
 
-        For noise with a finite ε and a shifted distribution it lies far beyond the threshold, as sums close to that ε
-        need these counts.
+        For noise with a finite ε and a shifted distribution, this offset lies far beyond the threshold, as sums close
+        to that ε need these counts.
         """
         tilted = self.pair.is_shift and self.errors.largest_log_change is not None
         beyond = _TILTED * self.pair.base.deviation if tilted else 0.0

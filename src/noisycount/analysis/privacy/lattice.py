@@ -168,7 +168,7 @@ class Lattice:
         """The lattice with the fewest points among those with the same divergences."""
         if len(self.kernels) == 1 or any(len(set(pattern)) > 1 for pattern in self.rates):
             return self
-        common = CommonLattice(self.records, self.rates, sorted(self.kernels, key=lambda one: one.reach))
+        common = SameQuestionLattice(self.records, self.rates, sorted(self.kernels, key=lambda one: one.reach))
         return min(self, common, key=lambda one: one.places)
 
     @property
@@ -308,7 +308,7 @@ class Lattice:
 
 
 @frozen(eq=False, slots=False)
-class CommonLattice(Lattice):
+class SameQuestionLattice(Lattice):
     """Distribution of two or more answers with independent noises to the same question.
 
     The axes are the first answer, and the differences of the other answers from it. At given differences, the first

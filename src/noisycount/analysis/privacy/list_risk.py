@@ -155,10 +155,12 @@ class ListRisk(Shown):
     @overload
     def worst(self, epsilon: Sequence[float] | Reals) -> Reals: ...
     def worst(self, epsilon: ArrayLike) -> float | Reals:
-        """Return δ(ε) for an adversary who knows all other records. It holds for all questions and all choices of them.
+        """Return δ(ε) for an adversary who knows all other records.
 
-        If the noises are ε-differentially private with ε₁, ε₂, …, δ is at most (e^E − e^ε)/(1 + e^E) with
-        E = ε₁ + ε₂ + …. This is the δ of an answer that is right with odds e^E.
+        It holds for any questions, however they are chosen.
+
+        If the noises are ε-differentially private with ε₁, ε₂, …, δ is at most (e^E − e^ε)/(1 + e^E) with E = ε₁ + ε₂ +
+        …. This is the δ of an answer that is right with odds e^E.
 
         Args:
             epsilon: ε, at least 0 and finite, a number or an array of any shape.

@@ -45,6 +45,8 @@ _LIKELY = 0.5  # δ above which 1 − δ has more digits
 class TermRows:
     """Sums Σ Q·w·f over counts, one row for each ε, where f is the density or the tail of the noise.
 
+    Q is the base of the pair of count distributions, w = (P₊ − e^ε·P₋)/Q the excess of a row.
+
     Attributes:
         is_flat: True if the noise density is nearly flat over all counts, in every row.
     """
@@ -105,7 +107,7 @@ class TermRows:
     def _windows(self) -> tuple[Places, int, Places]:
         """Return, for each row, its first point, its number of points, and the first point that no noise reaches.
 
-        Between the last point of a row and the first one that no noise reaches, no weight matters.
+        No weight matters at the points between the last point of a row and the first point that no noise reaches.
         """
         points, errors = self.mesh.points, self.mesh.errors
         offsets, logs = points.offsets, points.log_weights
@@ -236,8 +238,8 @@ class TermRows:
 def _linear_sums(mesh: Mesh, excesses: Sequence[LinearExcess], stops: Places) -> Reals:
     """Return, for each row with a linear w, Σ Q·w over the points from its stop on; nan if w is negative at the stop.
 
-    All rows take two sums from the last point: Σ Q, and Σ Q·(d − d*) with the offset d* of the stop. No term is
-    negative, and long doubles keep the digits of a term.
+    All rows use two cumulative sums that begin at the last point: Σ Q, and Σ Q·(d − d*) with the offset d* of the stop.
+    No term is negative, and long doubles keep the digits of a term.
     """
     points, (masses, moments) = mesh.points, mesh.sums_from_last
     thresholds, at, slopes = np.array([(one.threshold, one.at_threshold, one.slope) for one in excesses]).T

@@ -312,8 +312,8 @@ def exchangeable_pair(neighbours: ExchangeableNeighbours, size: int, sample_size
     rate = population.expected_positives / size
     if (rarest := float(min(rate, 1 - rate))) < _RAREST and not population.are_independent:
         raise ValueError(
-            f"population must expect a share of at least {_RAREST} of positive and of negative "
-            f"records, got {rarest!r}: use Binomial for rarer ones"
+            f"the expected shares of positive and of negative records must be at least {_RAREST}, got {rarest!r}: "
+            "use Binomial for smaller shares"
         )
     if sample_size is not None and not neighbours.known:
         sample = population.sample(sample_size)

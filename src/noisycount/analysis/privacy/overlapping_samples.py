@@ -39,8 +39,8 @@ _ROUNDING = 1e-12  # relative rounding error of a sum of products of probabiliti
 class HeldSamples:
     """Bounds of the divergences of counts in independent samples, each count of any property.
 
-    Let B be the set of samples that hold the record, and W_B the worst case of their answers. δ(ε) is at most
-    Σ_B P[B]·W_B(ε), and at least that of each single sample. Both directions are the larger one.
+    Let B be the set of samples that hold the record, and W_B the worst case of their answers. δ(ε) is at most Σ_B
+    P[B]·W_B(ε), and at least that of each single sample. δ₊ and δ₋ are both replaced by the larger of the two.
     """
 
     samples: tuple[Subsample, ...]  # the samples, each with its noise

@@ -25,7 +25,7 @@ _ROUNDING = 2e-13  # relative error of a weight of Q; measured against 75 digits
 
 @frozen(eq=False, slots=False)
 class LinearPair:
-    """A pair with P₊/Q = 1 + (k − mean)/length_plus and P₋/Q = 1 − (k − mean)/length_minus.
+    """A pair with P₊/Q = 1 + (k − mean)/length_plus and P₋/Q = 1 − (k − mean)/length_minus over a base Q.
 
     This form holds for exchangeable records.
     """
@@ -135,7 +135,7 @@ class LinearPair:
     def log_tail_bound(self, offset: float) -> float:
         """Return an upper bound of ln P₊[K >= offset].
 
-        The bound is that of Q, plus ln(P₊/Q) at the end of the support, where P₊/Q is largest.
+        The bound is that of the base distribution Q, plus ln(P₊/Q) at the end of the support, where P₊/Q is largest.
         """
         last = self.base.support[1]
         ratio = float(self.ratio_plus(np.array(last)))
@@ -373,7 +373,7 @@ class TablePair:
         )
 
     def log_tail_bound(self, offset: float) -> float:
-        """Return an upper bound of ln P₊[K >= offset]: the bound of Q plus ln 2, as P₊/Q is at most 2."""
+        """Return an upper bound of ln P₊[K >= offset]: the bound of the base Q plus ln 2, as P₊/Q is at most 2."""
         return self.base.log_tail_bound(offset) + math.log(2)
 
     def ratio_plus(self, offsets: Reals) -> Reals:

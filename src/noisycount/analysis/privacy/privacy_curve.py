@@ -87,7 +87,7 @@ def _as_one_question(population: Population | None) -> Atoms | None:
 
 
 def _combinable_mechanisms(mechanisms: Sequence[Mechanism]) -> tuple[Answering, ...]:
-    """Return the mechanisms of a list after a check that each one can be in a list."""
+    """Return the mechanisms of a list. Raise ValueError if one cannot be one of several."""
     if not mechanisms:
         raise ValueError("mechanism must be one at least, got an empty list")
     return tuple(_require_combinable(one) for one in mechanisms)

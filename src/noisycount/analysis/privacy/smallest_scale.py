@@ -54,10 +54,11 @@ def smallest_scale(
     part in 10^9, so that the upper end of the bracket of δ is at most delta too. For Gaussian noise and no population
     it is the scale of the analytic Gaussian mechanism.
 
-    Larger scales keep delta too for Laplace, discrete Laplace and Gaussian noise: such noise is the sum of noise of any
-    smaller scale and independent noise, so that δ falls as the scale grows. This does not hold for discrete Gaussian
-    noise. The answer from which on a record is detected jumps from integer to integer as the scale grows, and δ rises
-    and falls with it. Then the result is the first scale that keeps delta; check each larger scale by itself.
+    A scale keeps delta if δ(ε) <= delta. For Laplace, discrete Laplace and Gaussian noise, every larger scale keeps
+    delta too: such noise is the sum of noise of any smaller scale and independent noise, so that δ falls as the scale
+    grows. This does not hold for discrete Gaussian noise. The answer from which on a record is detected jumps from
+    integer to integer as the scale grows, and δ rises and falls with it. Then the result is the first scale that keeps
+    delta; check each larger scale by itself.
 
     Args:
         noise: The class: `Laplace`, `DiscreteLaplace`, `Gaussian` or `DiscreteGaussian`.
@@ -72,11 +73,11 @@ def smallest_scale(
     Raises:
         ValueError: If an argument is out of range, or no scale up to 2^50 records is enough.
 
-    Source: Breutigam and Reischuk, section 6; Balle and Wang (2018) for the worst case.
-    Numerical error: 1e-9 relative, always upwards. For discrete Gaussian noise the result keeps delta. In the worst
-    case it is the first such scale, provided that the smallest δ between two jumps falls from jump to jump. With a
-    population, δ may dip below delta at scales under the last one that does not keep it. Such dips are searched at
-    eight scales for each jump, at most 400 in all; if ε is in the tens, the search may miss a dip.
+    Source: Breutigam and Reischuk, section 6; Balle and Wang (2018) for the worst case. Numerical error: 1e-9 relative,
+    always upwards. For discrete Gaussian noise the result keeps delta. In the worst case it is the first such scale,
+    provided that the smallest δ between two jumps falls from jump to jump. With a population, δ may dip below delta at
+    scales under the last one that does not keep it. Such dips are searched at eight scales for each jump, at most 400
+    in all; if ε is in the tens, the search may miss a dip.
 
     Example:
         >>> import noisycount as nc
@@ -120,16 +121,7 @@ def _scale_at(noise: NoiseClass, epsilon: float, delta: float, population: Popul
 
 
 def _first_in_worst_case(shortfall: Function, enough: float, epsilon: float) -> float:
-    """Return the first scale of discrete Gaussian noise that keeps delta in the worst case, at most `enough`.
-
-    With the probabilities p(z) of the noise, p(z)/p(z + 1) = e^ε at z = ε·scale² − 1/2. As the scale grows, δ has a dip
-    at each scale for which z is an integer. Between two dips δ rises at most once, and then falls.
-
-    Args:
-        shortfall: ln(delta/δ) at a scale.
-        enough: A scale that keeps delta.
-        epsilon: ε.
-    """
+    """Return the first scale of discrete Gaussian noise with δ(ε) <= delta in the worst case, at most `enough`."""
 
     def dip(place: float) -> float:
         return math.sqrt((place + 0.5) / epsilon)
@@ -146,7 +138,7 @@ def _first_in_worst_case(shortfall: Function, enough: float, epsilon: float) -> 
 
 
 def _first_private_scale(shortfall: Function, found: Bracket, epsilon: float, goal: float) -> float:
-    """Return the first scale of discrete Gaussian noise that keeps delta for a population.
+    """Return the first scale of discrete Gaussian noise with δ(ε) <= delta for a population.
 
     With σ² + τ² = ρ² and q = e^(−2π²σ²τ²/ρ²), δ at the scale ρ is at most 14·q above δ at the scale σ: the sum of
     noises of scales σ and τ has the distribution of noise of scale ρ, up to factors of (1 ± 2.1·q)/(1 ∓ 2.1·q). Let ρ
@@ -174,7 +166,7 @@ def _first_private_scale(shortfall: Function, found: Bracket, epsilon: float, go
 
 
 def _first_sufficient_scale(shortfall: Function, scales: list[float]) -> float | None:
-    """Return the first scale between rising scales that keeps delta, or None if none is found."""
+    """Return the first of some rising scales with δ(ε) <= delta, or None if none is found."""
     values = [shortfall(scale) for scale in scales]
     for place in range(1, len(scales)):
         if values[place] >= 0:

@@ -62,10 +62,10 @@ class Weighed:
         return replace(self, above=above[:most], below=below[:most])
 
     def hidden_at_most(self, closeness: Closeness) -> float:
-        """Return an upper bound of the hidden part of the window.
+        """Return an upper bound of the hidden part of the window. `closeness` is that of `window`.
 
-        Bhattacharyya's bound holds for each pair of counts with weights a and b and likelihoods f and g:
-        Σ min(a·f, b·g) <= √(a·b)·Σ √(f·g).
+        Bhattacharyya's bound holds for each pair of counts with weights a and b and likelihoods f and g: Σ min(a·f,
+        b·g) <= √(a·b)·Σ √(f·g).
         """
         roots = np.convolve(np.sqrt(self.above), np.sqrt(self.below))
         likely = np.exp(closeness(np.arange(1.0, roots.size + 1)))

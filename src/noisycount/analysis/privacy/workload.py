@@ -28,7 +28,7 @@ class Workload:
     """A list of different questions, each of which some records satisfy and others do not.
 
     Attributes:
-        mechanisms: Mechanisms that answer each question: `Exact` once, or one or more noises.
+        mechanisms: For each question, the mechanisms that answer it: `Exact` alone, or one or more noises.
     """
 
     size: int  # number of unknown records

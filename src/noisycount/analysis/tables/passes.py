@@ -86,15 +86,15 @@ def first_settings(model: Model) -> Settings:
     spreads = tuple(np.ones(size) for size in model.tree.sizes)
     settings = Settings(model.guesses, spreads, ones, tuple(one - 1 for one in ones))
     while True:
-        is_disjoint = _is_disjoint(model, cell_ranges(model, settings))
+        is_disjoint = _cannot_add_up(model, cell_ranges(model, settings))
         if not is_disjoint.any():
             return settings
         cells = np.where(is_disjoint, 2 * settings.extra_widths[-1] + 1, settings.extra_widths[-1])
         settings = replace(settings, extra_widths=(*settings.extra_widths[:-1], cells))
 
 
-def _is_disjoint(model: Model, cells: Bounds) -> NDArray[np.bool_]:
-    """Return True for each answered cell whose range cannot add up to the possible counts of a node above it."""
+def _cannot_add_up(model: Model, cells: Bounds) -> NDArray[np.bool_]:
+    """Return True for each answered cell if the ranges of cells cannot add up to a count of a node above it."""
     tree, is_disjoint = model.tree, np.zeros(model.tree.cells, np.bool_)
     for node_of_cell, likelihood in zip(tree.levels[:-1], model.levels[:-1], strict=True):
         smallest, largest = np.zeros(likelihood.bounds.low.size, np.int64), np.zeros_like(likelihood.bounds.low)

@@ -81,7 +81,11 @@ def tilt_to_mean(logs: Reals, goals: Reals, start: Reals, *, is_positive: bool) 
 
 
 def _sum_range(logs: Reals) -> tuple[Reals, Reals]:
-    """Return the smallest and the largest possible sum of positions, shape (nodes, sets)."""
+    """Return the smallest and the largest sum of the summands that has a weight above 0, shapes (nodes, sets).
+
+    Args:
+        logs: Log weights of the values 0, 1, … of each summand, shape (nodes, sets, summands, width).
+    """
     is_possible = logs > -np.inf
     smallest = is_possible.argmax(axis=-1).sum(axis=-1)
     largest = (logs.shape[-1] - 1 - is_possible[..., ::-1].argmax(axis=-1)).sum(axis=-1)

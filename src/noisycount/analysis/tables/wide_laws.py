@@ -1,6 +1,7 @@
-"""Distributions of counts too wide for a table: in blocks, at every h-th count, and in packs of records.
+"""Distributions of counts too wide for a table: in blocks, at every h-th count, and of rounded counts.
 
-`wide_law` is one wide count, `lattice_sum` a sum of counts, `packed_answers` the answers of a tree under wide noise.
+`wide_law` is one wide count, `lattice_sum` a sum of counts. `packed_answers` rounds the answers of a tree under wide
+noise to multiples of a number of records, a pack.
 """
 
 import math
@@ -243,16 +244,17 @@ _FEW = 4  # cells: fewer count as so many
 
 
 def pack_size(answers: Sequence[LevelAnswers], cells: int) -> int:
-    """Return the number of records of a pack: 1, or a small part of the scale of the narrowest noise.
+    """Return the number of records to whose multiples counts are rounded under wide noise.
 
-    The part is 1/128 for a table of at most four cells, and 1/32 for a table of 16 or more.
+    It is 1, or a small part of the scale of the narrowest noise: 1/128 for a table of at most four cells, and 1/32 for
+    a table of 16 or more.
     """
     parts = min(max(_PACKS / max(cells, _FEW), _FEWEST), _PACKS)
     return stride_within(min((group.spread for group in answers), default=0.0) / parts)
 
 
 def packed_answers(answers: Sequence[LevelAnswers], size: int) -> tuple[LevelAnswers, ...]:
-    """Return answers in packs; noise so wide is practically continuous."""
+    """Return answers in units of `size` records. Noise much wider than that is practically continuous."""
     if size == 1:
         return tuple(answers)
     groups = []

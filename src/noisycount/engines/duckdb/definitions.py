@@ -199,7 +199,10 @@ def _sqlite_keys(database: sqlite3.Connection, name: str, columns: Sequence[Sequ
 
 
 def _comparison_type(type_: str) -> str:
-    """Return the type by which SQLite compares the values of a column, if equal values have equal texts."""
+    """Return the type by which SQLite compares a column's values: "integer" or "text".
+
+    Return "" if equal values may have different texts.
+    """
     declared = type_.upper()
     if "INT" in declared:
         return "integer"

@@ -157,7 +157,7 @@ def _typed_relation(
             f"unit names {description.unit!r}, which is no column: use {close}; or, if the "
             f"names stand in the line below, state skip = {(form.skip or 0) + 1}, as `noisycount init --accept` does"
         )
-    columns = table.typed(description.kinds or {}, description.unit, explains=description.is_for_check)
+    columns = table.make_typed(description.kinds or {}, description.unit, explains=description.is_for_check)
     check = Check(table.rows, tuple(columns), form)
     if description.is_for_check:
         if layout is not None:

@@ -153,7 +153,7 @@ class PublicTable(Closeable):
             lambda: self.connection.execute(query).fetchall(), f"{str(self.path)!r} cannot be read: free some memory"
         )
 
-    def check_addition(self, out: Path, names: Sequence[str]) -> None:
+    def check_new_columns(self, out: Path, names: Sequence[str]) -> None:
         """Raise SourceError if `save` could not write to `out` or add columns with these names."""
         table_format(out)
         if out.exists() and out.samefile(self.path):

@@ -192,7 +192,7 @@ class DuckDBSource(EngineSource):
         columns: Sequence[str] | None = None,
         session: duck.Cursors | None = None,
     ) -> Self:
-        """Open a copy that `open_unprepared` wrote, with the forms that the texts of its columns had."""
+        """Open a copy that `open_unprepared` wrote. `forms` are the formats of the columns in the original file."""
         description = Description(unit, columns, None, forms)
         return cls._open_as(files.COPY, copy, description, proofs=proofs, session=session)
 

@@ -1,8 +1,8 @@
 # ruff: noqa: S608, as all SQL here is made of names that it quotes and of patterns of its own
 """Conversion of tables of texts into tables of values, and the cells that are unreadable.
 
-`TextTable.typed` makes the table of values, from stated or guessed forms. `with_lines` adds the lines in the file of
-what the owner has to check.
+`TextTable.make_typed` makes the table of values, from stated or guessed formats. `with_lines` adds the lines in the
+file of what the owner has to check.
 """
 
 from collections import Counter
@@ -125,15 +125,15 @@ class TextTable:
         """Number of rows of the table."""
         return int(self.connection.execute("SELECT count(*) FROM loaded").fetchall()[0][0])
 
-    def typed(
+    def make_typed(
         self, stated: Mapping[str, ColumnFormat], unit: str | None, *, explains: bool = False
     ) -> list[ColumnCheck]:
         """Make the table `typed` of values, and return the checks of its columns.
 
         Args:
-            stated: The forms of columns that the owner states; all others are guessed.
-            unit: The column that names the person, which is a text unless the owner states its form.
-            explains: True to add the reason why a stated form fits the texts, and other forms that fit unreadable
+            stated: The formats of columns that the owner states; all others are guessed.
+            unit: The column that names the person, which is a text unless the owner states its format.
+            explains: True to add the reason why a stated format fits the texts, and other formats that fit unreadable
                 cells.
         """
         with self._without_optimizer():
@@ -170,7 +170,7 @@ class TextTable:
         self.connection.execute("ALTER TABLE typed RENAME TO whole")
         forms = {name: form for name, form in stated.items() if name in doubtful}
         table = replace(self, names=tuple(doubtful), types={name: +kinds for name, kinds in types.items()})
-        remaining_checks = {column.name: column for column in table.typed(forms, unit, explains=True)}
+        remaining_checks = {column.name: column for column in table.make_typed(forms, unit, explains=True)}
         self.connection.execute("DROP TABLE typed")
         self.connection.execute("ALTER TABLE whole RENAME TO typed")
         columns = (replace(column, left=remaining_checks.get(column.name)) for column in check.columns)

@@ -145,7 +145,7 @@ class SparkRelation:
         return frame.toDF(*map(column_name, range(len(fields)))), fields
 
     def _require_stored(self, seconds: float | None) -> None:
-        """Raise SourceError for a view, and for a materialised view whose rows are not shown to be units."""
+        """Raise SourceError for a view, and for a materialised view if nothing proves that each row is of one unit."""
         if self.is_of_files or self.is_made_here:
             return
 

@@ -157,9 +157,7 @@ def require_known(tree: exp.Expr) -> None:
             if unknown:
                 raise UnprovenError(f"it has {_unknown_words(node, unknown)}, of which nothing can be proved")
         elif kind in _ORDERED:
-            raise UnprovenError(
-                f"{node.sql()[:60]} depends on the order of equal rows: take min, max or rank in its place"
-            )
+            raise UnprovenError(f"{node.sql()[:60]} depends on the order of rows: take min, max or rank in its place")
         elif isinstance(node, exp.Anonymous):
             if node.name.lower() not in _PURE_NAMES:
                 raise UnprovenError(f"it has {node.sql()[:60]!r}, of which nothing can be proved")
@@ -392,10 +390,10 @@ def inner_conditions(select: exp.Select) -> Iterator[exp.Expr]:
 
 
 def require_ranked(window: exp.Window) -> None:
-    """Raise UnprovenError if a window depends on the order of equal rows."""
+    """Raise UnprovenError if the result of a window depends on the order of tied rows."""
     called = window.this.this if isinstance(window.this, exp.Filter) else window.this
     if type(called) not in AGGREGATES | RANKS or window.args.get("spec"):
-        raise UnprovenError(f"{window.sql()[:60]!r} depends on the order of equal rows: take rank in its place")
+        raise UnprovenError(f"{window.sql()[:60]!r} depends on the order of tied rows: take rank in its place")
 
 
 def has_aggregate(expression: exp.Expr) -> bool:

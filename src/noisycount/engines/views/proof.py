@@ -434,7 +434,7 @@ class _Scope:
         allowed = {"integer"} if isinstance(node, exp.Sum | exp.Avg) else EXACT_TYPES
         if self.type_of(argument) not in allowed:
             raise UnprovenError(
-                f"{node.sql()[:60]!r} depends on the order of equal rows: cast what it takes to a whole number"
+                f"{node.sql()[:60]!r} depends on the order of rows: cast its argument to a whole number"
             )
 
     def type_of(self, expression: exp.Expr) -> str:  # noqa: PLR0911 - a case a node

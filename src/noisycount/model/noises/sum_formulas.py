@@ -69,9 +69,9 @@ def laplace_terms(scales: tuple[float, ...]) -> LaplaceTerms | None:
 def _equal_laplace_coefficients(number: int) -> tuple[Reals, Reals]:
     """Return the polynomials e^x·f(x) and e^x·P[Z >= x], x >= 0, of the sum Z of `number` unit Laplace noises.
 
-    Z is the difference of two gamma variables with the density
-    f(x) = e^−x·Σ_k (m − 1 + k)!/(k!·(m − 1 − k)!·(m − 1)!)·x^(m − 1 − k)/2^(m + k). For its tail,
-    ∫_x^∞ t^j·e^−t dt = e^−x·Σ_{i <= j} j!/i!·x^i.
+    With m = `number`, Z is the difference of two gamma variables of shape m. Its density at x >= 0 is f(x) = e^−x·Σ_k
+    (m − 1 + k)!/(k!·(m − 1 − k)!·(m − 1)!)·x^(m − 1 − k)/2^(m + k). For its tail, ∫_x^∞ t^j·e^−t dt = e^−x·Σ_{i <= j}
+    j!/i!·x^i.
     """
     last, fact = number - 1, math.factorial
     density = [

@@ -210,7 +210,7 @@ class Comb:
         chances, order = weights / total[:, None], weights.shape[1] // 2
 
         def rest(path: Path) -> Complexes:
-            """Return ln (Σ c_j·e^(j·turn·σ))^copies over −order <= j <= order."""
+            """Return copies·ln Σ c_j·e^(j·turn·step) over −order <= j <= order, c being `chances`."""
             turned = turn * path.step
             logs = np.log(_polynomial(chances, np.exp(turned))) - order * turned
             return self.copies * logs

@@ -38,9 +38,16 @@ class Moments:
         return cls(float(count), float(size - count), float(count * (size - count)))
 
     @classmethod
-    def of_equals(cls, size: int, rate: float, complement: float, alike: float) -> "Moments":
-        """Return the moments of exchangeable records of one mean rate; E[r(1 − r)] = alike·rate·complement."""
-        pairs = size * (size - 1) * (rate * complement * alike)
+    def of_equals(cls, size: int, rate: float, complement: float, unlike_ratio: float) -> "Moments":
+        """Return the moments of exchangeable records that share a random rate r.
+
+        Args:
+            size: Number of records.
+            rate: Mean rate E[r].
+            complement: 1 − rate.
+            unlike_ratio: E[r(1 − r)]/(rate·complement): 1 for independent records, less for dependent ones.
+        """
+        pairs = size * (size - 1) * (rate * complement * unlike_ratio)
         return cls(size * rate, size * complement, pairs)
 
     @classmethod

@@ -212,8 +212,8 @@ def margin_errors(
 def standard_errors(levels: Sequence[Level], variances: Sequence[float]) -> tuple[Reals, ...]:
     """Return the standard deviations of the estimates of `least_squares_estimates`, for each level.
 
-    Nested levels are computed node by node. Margins of a whole grid are sums of residuals: the
-    answers about a margin of N_C rows add 1/(N_C·variance) to the precision p of each within it.
+    Nested levels are computed node by node. On a whole grid, each margin is a sum of residuals, one for each subset of
+    its columns. The answers about a margin of N rows add 1/(N·variance) to the precision of each of these residuals.
     Shapes: result (nodes,).
     """
     nested = NestedLevels.from_levels(levels)
@@ -267,9 +267,13 @@ def _paired_values(values: Reals) -> Reals:
 def _downward_step(
     parts: Reals, before_variance: Reals, covariance: Reals, node_variance: Reals
 ) -> tuple[Reals, Reals, Reals]:
-    """Return the variances and covariances of the two parts of each node, from those of the node.
+    """Return the variances and covariances of `prefix_errors` for the two parts of each node, from those of the node.
 
-    `parts` has shape (nodes, 2).
+    Args:
+        parts: Variances of the estimates of the two parts of each node, shape (nodes, 2).
+        before_variance: Variance of the sum of the cells before each node, shape (nodes,).
+        covariance: Covariance of that sum with the node, shape (nodes,).
+        node_variance: Variance of the node, shape (nodes,).
     """
     left, right = parts.T
     left_share, right_share = left / (left + right), right / (left + right)

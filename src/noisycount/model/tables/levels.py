@@ -189,8 +189,8 @@ class TableLabels:
             return [tuple(map(str, labels)) for labels in self.node_labels(level)]
         return self._texts(level, level.codes, range(level.size))
 
-    def sums(self, level: Level) -> list[str | None]:
-        """Return, for each node of a margin, the text of the keys that it sums over; None for cells and ranges."""
+    def summed_keys(self, level: Level) -> list[str | None]:
+        """Return the text of the keys that each node of a margin sums over; None for the nodes of other levels."""
         if level.codes is None or not _summed_parts(level.codes):
             return [None] * level.size
         node_texts = self.all_texts(level)

@@ -21,7 +21,7 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.populations.population import Population
 from noisycount.readers.assumption import RATES, Assumed, Rate, check_rows
-from noisycount.tasks.refine.estimate import continuous_words
+from noisycount.tasks.refine.estimate import hint_at_continuous_noise
 from noisycount.tasks.refine.published import RefineQuery
 from noisycount.tasks.refine.table import check_out
 from noisycount.validation import LARGEST_WHOLE
@@ -95,7 +95,7 @@ def refined_column(query: RefineQuery, laws: RowLaws, noise: AdditiveNoise, done
     start = time.monotonic()
     with PublicTable.open(path) as table:
         check_out(out, path, is_replacing=query.is_replacing)
-        table.check_addition(out, ["mean", *_WHOLE, "surprise"])
+        table.check_new_columns(out, ["mean", *_WHOLE, "surprise"])
         answers = table.numbers(column)
         has_answer = ~np.isnan(answers)
         added: dict[str, Column] = {
@@ -108,7 +108,7 @@ def refined_column(query: RefineQuery, laws: RowLaws, noise: AdditiveNoise, done
             impossible = _impossible_answer_index(np.where(rows, answers, np.nan), population, noise)
             if impossible is not None:
                 meant = "a finite number, whole where the noise is discrete"
-                raise table.refusal(column, impossible, meant, f"correct it{continuous_words(noise)}")
+                raise table.refusal(column, impossible, meant, f"correct it{hint_at_continuous_noise(noise)}")
             number = int(rows.sum())
             report_share = _report_share(done, finished, number, has_answer.sum())
             for name, values in _estimate_columns(answers[rows], population, noise, query.level, report_share).items():

@@ -84,11 +84,11 @@ class Refinement:
         return shortest_interval(self.posterior.law, self.level)
 
 
-def continuous_words(noise: AdditiveNoise) -> str:
-    """Return the options for continuous noise of the same scale, as the end of an error; empty for continuous noise.
+def hint_at_continuous_noise(noise: AdditiveNoise) -> str:
+    """Return the end of an error that suggests continuous noise of the same scale; empty if the noise is continuous.
 
     Example:
-        >>> continuous_words(DiscreteLaplace(5))
+        >>> hint_at_continuous_noise(DiscreteLaplace(5))
         ', or, if the noise was continuous, give --noise laplace --scale 5'
     """
     kind = noise.name.lower()
@@ -104,7 +104,7 @@ def check_whole(answer: float, noise: AdditiveNoise) -> None:
     if noise.is_discrete and not float(answer).is_integer():
         raise NoisyCountError(
             f"the answer must be a whole number under {noise.name} noise, got {answer!r}: correct it"
-            f"{continuous_words(noise)}"
+            f"{hint_at_continuous_noise(noise)}"
         )
 
 

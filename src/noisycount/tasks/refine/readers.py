@@ -31,7 +31,7 @@ from noisycount.release.stored_question import StoredQuestion
 from noisycount.release.table_release import TableRelease
 from noisycount.tasks.ledger import entry_under_key
 from noisycount.tasks.refine import published as tables
-from noisycount.tasks.refine.estimate import continuous_words
+from noisycount.tasks.refine.estimate import hint_at_continuous_noise
 from noisycount.tasks.refine.published import PublishedTable, written_columns
 from noisycount.tasks.refine.publishers import census_table, is_wikimedia, wikimedia_table
 
@@ -264,7 +264,7 @@ def _check_whole(
             column,
             int(fractions[0]),
             f"a whole number, as its noise is {noise.name}",
-            f"correct it{continuous_words(noise)}",
+            f"correct it{hint_at_continuous_noise(noise)}",
         )
 
 

@@ -263,13 +263,13 @@ def _check_other_file(file: Path, read: Path | None) -> None:
         raise NoisyCountError(f"{str(file)!r} is the file that is read: write to another one")
 
 
-def check_addition(query: RefineQuery, rows: PublicTable | None) -> None:
-    """Raise SourceError if the estimates cannot be added to `rows`, for example because a column has the same name."""
+def check_new_columns(query: RefineQuery, rows: PublicTable | None) -> None:
+    """Raise SourceError if the estimates cannot be new columns of `rows`, for example if one has the same name."""
     if rows is not None and query.out is not None and query.out.suffix.lower() != _JSON:
         names = ["mean", "median", "low", "high"]
         for name, is_there in (("share", query.has_shares), ("rank", query.has_ranks)):
             names += [name, f"{name}_low", f"{name}_high"] * is_there
-        rows.check_addition(query.out, names)
+        rows.check_new_columns(query.out, names)
 
 
 def save_refined(query: RefineQuery, rows: PublicTable | None, refined: RefinedTable, out: Path) -> None:
@@ -295,7 +295,7 @@ def refine_table(query: RefineQuery, configuration: Config, *, as_json: bool) ->
     with ExitStack() as opened:
         with output.status("reading"):
             published, rows = opened_table(query, configuration, opened)
-            check_addition(query, rows)
+            check_new_columns(query, rows)
         with output.progress("refining") as done:
             refined = refined_table(query, published, done)
         if query.out is not None:
