@@ -157,11 +157,23 @@ def test_the_first_count_reads_all_columns_once(show: Show, records: Path, tmp_p
 
 
 def test_a_count_of_ten_files_costs_what_duckdb_needs(show: Show, ten_files: Path, tmp_path: Path) -> None:
-    """Processor time, once the files are known to be whole: at most 1.3 times that of the same SQL."""
+    """Processor time, against the same SQL: at most 1.3 times at a known file, and 2.2 times at a new one.
+
+    The first count also hashes the files, and reads the columns once before its debit, as no later error may depend on
+    a record.
+    """
+    folders = (tmp_path / str(number) for number in count())
+
+    def first() -> float:
+        folder = next(folders)
+        folder.mkdir()
+        return processor_seconds(through_the_desk(ten_files, None, f"sqlite:///{folder}/ledger.db", folder))
+
     counted = through_the_desk(ten_files, None, f"sqlite:///{tmp_path}/ledger.db", tmp_path)
     counted()
-    ours, same, plain = medians(
+    new, ours, same, plain = medians(
         3,
+        first,
         lambda: processor_seconds(counted),
         the_same(ten_files, None, processor_seconds),
         the_plain(ten_files / "*.parquet", None, processor_seconds),
@@ -169,4 +181,7 @@ def test_a_count_of_ten_files_costs_what_duckdb_needs(show: Show, ten_files: Pat
     found = Comparison(f"count of ten files of {RECORDS:.0e} records", ours, "DuckDB, the same SQL", same, 1.3 * same)
     show(found)
     show(Comparison(found.name, ours, "DuckDB, plain SQL", plain))
+    found_first = Comparison(f"first {found.name}", new, "DuckDB, the same SQL", same, 2.2 * same)
+    show(found_first)
     assert found.kept
+    assert found_first.kept

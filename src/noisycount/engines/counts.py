@@ -6,7 +6,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import sqlalchemy as sa
@@ -22,6 +22,7 @@ from noisycount.query.predicate import Column, Predicate
 from noisycount.query.schema import Kind
 
 Counts: TypeAlias = NDArray[np.int64]
+Question = TypeVar("Question", CellQuestion, KeyQuestion)
 Statement: TypeAlias = sa.Select[Any] | sa.CompoundSelect[Any]
 KEYS_AT_ONCE = 50_000  # groups of one batch; each takes some hundred bytes in Python
 _NOWHERE = -1  # cell number of records that belong to no cell
@@ -102,15 +103,22 @@ def cells_statement(question: CellQuestion, records: expressions.StatementRecord
 
     The cells come first, then the nodes of each level of `_levels_to_count`, numbered on.
     """
-    if question.where is not None:
-        question = replace(question, where=with_extremes(question.where))
-    records = with_person_values(records, [question.where], question.keys.parts)
+    question, records = _with_person_values(question, records, question.keys.parts)
     if records.person is None:
         return _records_by_cell(question, records)
     several = _levels_to_count(question)
     if several or _largest_number_of_cells(question, records) is not None or not records.dialect.counts_distinct:
         return _units_by_node(question, records, several)
     return _units_by_cell(question, records)
+
+
+def _with_person_values(
+    question: Question, records: expressions.StatementRecords, parts: Sequence[GroupBy]
+) -> tuple[Question, expressions.StatementRecords]:
+    """Return the question of a table and its records, joined with the values of persons that the question reads."""
+    if question.where is not None:
+        question = replace(question, where=with_extremes(question.where))
+    return question, with_person_values(records, [question.where], parts)
 
 
 def _levels_to_count(question: CellQuestion) -> Sequence[int]:
@@ -366,9 +374,7 @@ def keys_statement(question: KeyQuestion, records: expressions.StatementRecords)
 
     The last column is positive if a record has no unit.
     """
-    if question.where is not None:
-        question = replace(question, where=with_extremes(question.where))
-    records = with_person_values(records, [question.where], question.parts)
+    question, records = _with_person_values(question, records, question.parts)
     dialect, names = records.dialect, expressions.key_names(question.parts)
     without_unit: Expression = NOTHING
     if records.person is None:

@@ -337,10 +337,11 @@ class DuckDBSource(EngineSource):
             self.require_unchanged()
 
             def without_unit() -> int:
-                hashes = ", ".join(f"max(hash({self.values[name]}))" for name in new_proofs.values())
+                # DuckDB computes the value of every row for `any_value` too, which takes less time than a hash
+                values = ", ".join(f"any_value({self.values[name]})" for name in new_proofs.values())
                 units = "0" if self.schema.unit is None else f"count(*) - count({self.values[self.schema.unit]})"
                 with self.cursors.cursor_for_query() as cursor:
-                    (row,) = cursor.execute(f"SELECT {units}, {hashes} FROM {part(cursor, numbers)}").fetchall()
+                    (row,) = cursor.execute(f"SELECT {units}, {values} FROM {part(cursor, numbers)}").fetchall()
                 return int(row[0])
 
             if _without_engine_errors(without_unit, self.path, self.format):
