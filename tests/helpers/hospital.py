@@ -26,8 +26,8 @@ from noisycount.frozen import frozen
 from noisycount.query import predicate as tree
 from noisycount.query.grouping import CellQuestion, KeyCounts
 from noisycount.query.person_values import row_flag, row_table
+from noisycount.query.predicate import column_of
 from noisycount.query.schema import Kind, Schema, TableTraits
-from noisycount.query.table_columns import column_of
 from noisycount.release.records import Records
 from noisycount.tasks.opening import stated_settings
 

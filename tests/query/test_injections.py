@@ -13,7 +13,7 @@ from noisycount.errors import PredicateError
 from noisycount.query.language import parse
 from noisycount.query.predicate import Predicate
 from noisycount.query.schema import Kind
-from noisycount.query.tokens import MAXIMUM_PATTERNS
+from noisycount.query.syntax import MAXIMUM_PATTERNS
 from tests.helpers.sources import write_parquet
 
 CORPUS = Path(__file__).with_name("injections.txt").read_text(encoding="utf-8").splitlines()

@@ -13,7 +13,7 @@ from noisycount.query.language import parse
 from noisycount.query.normal_form import _SURELY_WITHIN_BOUNDS, normal_form, parse_predicate
 from noisycount.query.predicate import And, Column, Flag, Not, Or, Predicate, canonical_text
 from noisycount.query.schema import Kind, Schema
-from noisycount.query.tokens import tokens
+from noisycount.query.syntax import tokens
 from tests.helpers.predicate_grammar import DIRTY, dirty_records, predicate_text
 
 RECORDS = 40

@@ -8,7 +8,7 @@ import pytest
 
 from noisycount.engines.memory import MemorySource
 from noisycount.errors import PredicateError
-from noisycount.query import tokens as words
+from noisycount.query import syntax as words
 from noisycount.query.english import english
 from noisycount.query.grouping import MAX_PARTS, OUTSIDE, GroupBy, resolve_group_by
 from noisycount.query.language import parse

@@ -24,14 +24,13 @@ from noisycount.errors import NoisyCountError, is_interruption
 from noisycount.frozen import frozen
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.query import typed
-from noisycount.query.predicate import quoted_text
+from noisycount.query.predicate import quoted_text, typed_name
 from noisycount.query.public_values import public_values
 from noisycount.query.query import TABLE_NOISES, Query
 from noisycount.query.readings import FUNCTIONS
 from noisycount.query.rules import check_query
 from noisycount.query.schema import Kind, PublicValues, Schema
-from noisycount.query.table_columns import typed_name
-from noisycount.query.tokens import OF_PERSONS
+from noisycount.query.syntax import OF_PERSONS
 from noisycount.readers import options, values
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.tasks.answer import Answer, PaidQuery, answer_to, interrupted_charge

@@ -31,22 +31,22 @@ _OF_OTHERS = ("is", "is not", "is before", "is not after", "is after", "is not b
 _NUMBER_PHRASES, _ORDER_PHRASES = (dict(zip(Operator, said, strict=True)) for said in (_OF_NUMBERS, _OF_OTHERS))
 
 
-def english(predicate: Predicate) -> str:
-    """Return the predicate in plain English, for use after "records where" or "persons for whom"."""
+def english(predicate: Predicate, *, is_negated: bool = False) -> str:
+    """Return the predicate or its negation in plain English, for use after "records where" or "persons for whom"."""
     match predicate:
         case Constant(value):
-            return "anything holds" if value else "nothing holds"
-        case Flag(column):
-            return _condition_of_person(column, 0) or f"{_subject(column)} is true"
+            return "nothing holds" if value is is_negated else "anything holds"
         case Comparison(left, operator, right):
             phrases = _NUMBER_PHRASES if left.kind.is_number else _ORDER_PHRASES
-            return f"{_subject(left)} {phrases[operator]} {_operand_words(right)}"
+            return f"{_subject(left)} {phrases[operator.negated if is_negated else operator]} {_operand_words(right)}"
         case Not(operand):
-            return _english_negation(operand)
+            return english(operand, is_negated=not is_negated)
         case And(operands) | Or(operands):
-            return connective(predicate).join(map(_english_group, operands))
-        case _:
-            return _english_test(predicate, "")
+            text = connective(predicate).join(map(_english_group, operands))
+            return f"it is not true that ({text})" if is_negated else text
+        case Flag(column):
+            return _english_flag(column, is_negated=is_negated)
+    return _english_test(predicate, "not " if is_negated else "")
 
 
 def _english_test(test: Range | Membership | Pattern | Missing, negation: str) -> str:
@@ -63,22 +63,6 @@ def _english_test(test: Range | Membership | Pattern | Missing, negation: str) -
             return f"{subject}missing"
 
 
-def _english_negation(operand: Predicate) -> str:
-    match operand:
-        case Constant(value):
-            return english(Constant(value=not value))
-        case Flag(column):
-            return _condition_of_person(column, 1) or f"{_subject(column)} is false"
-        case Comparison(left, operator, right):
-            return english(Comparison(left, operator.negated, right))
-        case Not(inner):
-            return english(inner)
-        case And() | Or():
-            return f"it is not true that ({english(operand)})"
-        case _:
-            return _english_test(operand, "not ")
-
-
 def _english_group(predicate: Predicate) -> str:
     text = english(predicate)
     return f"({text})" if isinstance(predicate, And | Or) else text
@@ -91,11 +75,11 @@ _QUANTIFIERS = {
 }
 
 
-def _condition_of_person(column: Column, form: int) -> str:
-    """Return the words for `any` or `every` (`form` 0) or its negation (`form` 1); an empty text for other columns."""
+def _english_flag(column: Column, *, is_negated: bool) -> str:
+    """Return the words for a boolean column or value, such as `any` or `every` of a person, or for its negation."""
     if not isinstance(column, PersonValue) or column.function not in _QUANTIFIERS:
-        return ""
-    words = f"{_QUANTIFIERS[column.function][form]}{_table_words(column)}"
+        return f"{_subject(column)} is {'false' if is_negated else 'true'}"
+    words = f"{_QUANTIFIERS[column.function][is_negated]}{_table_words(column)}"
     if column.where == EVERY_ROW:
         return words
     copula = " is one" if column.function is Function.EVERY else ""

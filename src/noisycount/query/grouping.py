@@ -25,10 +25,9 @@ from noisycount.query.close_names import did_you_mean
 from noisycount.query.language import parse_value
 from noisycount.query.normal_form import normal_form
 from noisycount.query.person_values import EVERY_ROW, Function, PersonValue
-from noisycount.query.predicate import Column, Predicate
+from noisycount.query.predicate import Column, Predicate, column_of
 from noisycount.query.readings import FUNCTIONS
 from noisycount.query.schema import INTEGERS, Kind, Schema, schema_of
-from noisycount.query.table_columns import column_of
 from noisycount.query.typed import PERIODS, ColumnGrouping, PeriodLength, call_end, split_list
 
 Key: TypeAlias = int | str | bool | date | None  # key of a group; None: the group of missing values

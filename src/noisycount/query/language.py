@@ -26,11 +26,18 @@ from noisycount.query.person_values import (
     require_one_level,
     with_rows_of_tables,
 )
+from noisycount.query.predicate import column_of, qualified_name, typed_name
 from noisycount.query.readings import FUNCTIONS
-from noisycount.query.schema import INTEGERS, Kind, Schema
-from noisycount.query.syntax import EQUALITIES, ORDERS, Node, misplaced_node_error, syntax_of
-from noisycount.query.table_columns import column_of, qualified_name, typed_name
-from noisycount.query.tokens import OF_CONDITIONS, require_bytes
+from noisycount.query.schema import INTEGERS, Kind, Schema, schema_of
+from noisycount.query.syntax import (
+    EQUALITIES,
+    OF_CONDITIONS,
+    ORDERS,
+    Node,
+    misplaced_node_error,
+    require_bytes,
+    syntax_of,
+)
 
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _SHOWN_DIGITS = 40  # of a number in a message
@@ -59,7 +66,7 @@ def parse(text: str, schema: Mapping[str, Kind]) -> tree.Predicate:
         ...                      {"age": Kind.INTEGER, "health": Kind.TEXT}))
         "age >= 30 and not health = 'poor'"
     """
-    known = schema if isinstance(schema, Schema) else Schema(schema)
+    known = schema_of(schema)
     try:
         predicate = _TypedSyntax(known).predicate(syntax_of(text))
         if known.tables:
@@ -86,7 +93,7 @@ def parse_value(text: str, schema: Mapping[str, Kind]) -> PersonValue:
     Raises:
         PredicateError: The text is no value of a person, or does not suit the schema.
     """
-    known = schema if isinstance(schema, Schema) else Schema(schema)
+    known = schema_of(schema)
     node = syntax_of(text)
     column = _TypedSyntax(known).column(node) if node[0] == "value" and node[1] != NONE else None
     if not isinstance(column, PersonValue):
@@ -134,11 +141,6 @@ def _find_column(name: str, schema: Schema, beside: Kind, table: str | None = No
     if "." in name and not schema.tables and not remedy.startswith("did you mean"):
         remedy = "write the bare name of the column, in double quotes if it has a dot"
     raise PredicateError(f"where names {shortened(name)}, {fault}: {remedy}")
-
-
-def _column_part(name: str) -> str:
-    """Return the part of a qualified name behind the table, in small letters."""
-    return name.partition(".")[2].casefold()
 
 
 def _no_column_advice(name: str, beside: Kind) -> str:

@@ -15,7 +15,7 @@ from noisycount.query import predicate as tree
 from noisycount.query.language import parse
 from noisycount.query.person_values import Function, PersonValue, with_conditions
 from noisycount.query.schema import Kind, Schema
-from noisycount.query.tokens import tokens
+from noisycount.query.syntax import tokens
 
 # characters of a normal form that is certainly within the limits: each level of nesting takes more than five
 _SURELY_WITHIN_BOUNDS = 100

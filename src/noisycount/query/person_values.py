@@ -80,7 +80,6 @@ class PersonValue(_Computed):
     where: Predicate  # condition of the rows from which the value is computed
     column: Column | None = None  # column whose values are compared, counted or added; None: rows are counted
     by: Column | None = None  # column that orders the rows of `first` and `last`
-    table: str | None = None  # table whose rows these are; None: the only table
 
     @classmethod
     def from_function(

@@ -17,7 +17,7 @@ from noisycount.display.texts import replace_unprintable
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
 from noisycount.query.readings import FUNCTIONS
-from noisycount.query.schema import Date, Kind
+from noisycount.query.schema import Date, Kind, schema_of
 
 # Words of the language. As names of columns they need quotes.
 KEYWORDS = frozenset(["and", "or", "not", "in", "between", "like", "is", "null", "true", "false"])
@@ -79,16 +79,14 @@ class Column:
     name: str  # name of the column
     kind: Kind  # kind of the values, for a parsed column the kind that the function returns
     is_parsed: bool = False  # True if the column holds texts that a function of the language parses
+    # Table whose rows have the values, if the data set has several and the name is `TABLE.COLUMN`. A public look-up has
+    # the table that it explains. None: the only table
+    table: str | None = None
 
     def __str__(self) -> str:
         if self.is_parsed:
             return f"{_FUNCTION_NAMES[self.kind]}({shortened(self.name)}) ({self.kind.value})"
         return f"column {shortened(self.name)} ({self.kind.value})"
-
-    @property
-    def table(self) -> str | None:
-        """Table of a data set of several tables whose rows have the values; None: the only table."""
-        return None
 
     @property
     def stored(self) -> "Column":
@@ -102,8 +100,8 @@ class Column:
 
     @property
     def written_name(self) -> str:
-        """The name as a query writes it, in double quotes if it needs them."""
-        return quoted_name(self.name)
+        """The name as a query writes it, in double quotes if it needs them: `age`, or `visits."ward no"`."""
+        return quoted_name(self.name) if self.table is None else qualified_name(self.name)
 
     @property
     def negated_text(self) -> str:
@@ -124,6 +122,12 @@ class Column:
     def stored_columns(self) -> Iterator["Column"]:
         """The columns of the records that are read for a value."""
         yield self
+
+
+def column_of(schema: Mapping[str, Kind], name: str) -> Column:
+    """Return the column with a name from a schema."""
+    tables = schema_of(schema).tables
+    return Column(name, schema[name], table=tables[name.partition(".")[0]].rows if tables else None)
 
 
 @frozen
@@ -406,16 +410,15 @@ def canonical_text(predicate: Predicate) -> str:
     match predicate:
         case Constant(value):
             return str(value).lower()
-        case Flag(column):
-            return column.text
         case Comparison(left, operator, right):
             return f"{left.text} {operator.value} {value_text(right)}"
-        case Not(operand):
-            return _canonical_negation(operand)
         case And(operands) | Or(operands):
             return connective(predicate).join(_text_in_parentheses(part, Or) for part in operands)
-        case _:
-            return _canonical_test(predicate, "")
+        case Not(Constant() | Comparison() | And() | Or() | Not() as operand):
+            return f"not {_text_in_parentheses(operand, And, Or)}"
+        case Not(test):
+            return _canonical_test(test, "not ")
+    return _canonical_test(predicate, "")
 
 
 def connective(node: And | Or) -> str:
@@ -423,25 +426,17 @@ def connective(node: And | Or) -> str:
     return " and " if isinstance(node, And) else " or "
 
 
-def _canonical_test(test: Range | Membership | Pattern | Missing, negation: str) -> str:
-    name = test.column.text
+def _canonical_test(test: Predicate, negation: str) -> str:
     match test:
-        case Range(_, low, high):
-            return f"{name} {negation}between {value_text(low)} and {value_text(high)}"
-        case Membership(_, choices):
-            return f"{name} {negation}in ({', '.join(map(value_text, choices))})"
-        case Pattern(_, pattern):
-            return f"{name} {negation}like {quoted_text(pattern)}"
-        case Missing():
-            return f"{name} is {negation}null"
-
-
-def _canonical_negation(operand: Predicate) -> str:
-    if isinstance(operand, Range | Membership | Pattern | Missing):
-        return _canonical_test(operand, "not ")
-    if isinstance(operand, Flag):
-        return operand.column.negated_text
-    return f"not {_text_in_parentheses(operand, And, Or)}"
+        case Flag(column):
+            return column.negated_text if negation else column.text
+        case Range(column, low, high):
+            return f"{column.text} {negation}between {value_text(low)} and {value_text(high)}"
+        case Membership(column, choices):
+            return f"{column.text} {negation}in ({', '.join(map(value_text, choices))})"
+        case Pattern(column, pattern):
+            return f"{column.text} {negation}like {quoted_text(pattern)}"
+    return f"{test.column.text} is {negation}null"  # type: ignore[union-attr]  # a test of missing values
 
 
 def _text_in_parentheses(predicate: Predicate, *weaker: type) -> str:
@@ -455,6 +450,22 @@ def quoted_name(name: str) -> str:
         return name
     escaped = name.replace('"', '""')
     return f'"{escaped}"'
+
+
+def qualified_name(name: str) -> str:
+    """Return the name of a column of one of several tables as a query writes it.
+
+    Example:
+        >>> qualified_name("visits.ward"), qualified_name("visits.ward no")
+        ('visits.ward', 'visits."ward no"')
+    """
+    table, _, column = name.partition(".")
+    return f"{quoted_name(table)}.{quoted_name(column)}"
+
+
+def typed_name(schema: Mapping[str, Kind], name: str) -> str:
+    """Return the name of a column as a query writes it, for one line of an error."""
+    return replace_unprintable(qualified_name(name) if schema_of(schema).tables else quoted_name(name))
 
 
 def quoted_text(text: str) -> str:

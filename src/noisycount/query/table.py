@@ -26,7 +26,7 @@ from noisycount.query.impossible import Public
 from noisycount.query.predicate import Column, Predicate, columns
 from noisycount.query.public_values import public_keys
 from noisycount.query.schema import Kind
-from noisycount.query.tokens import tokens
+from noisycount.query.syntax import tokens
 from noisycount.query.typed import MAX_CELLS, Keys, TypedKey, call_end, expand_keys
 
 Margins: TypeAlias = tuple[tuple[str, ...], ...]

@@ -17,7 +17,7 @@ from noisycount.frozen import frozen
 from noisycount.model.sampling.scalar import as_written
 from noisycount.query.predicate import quoted_name
 from noisycount.query.schema import Kind
-from noisycount.query.tokens import OF_PERSONS, unquoted_name
+from noisycount.query.syntax import OF_PERSONS, unquoted_name
 
 if TYPE_CHECKING:
     from noisycount.model.tables.levels import Label

@@ -18,8 +18,8 @@ from noisycount.engines.finding import Finding, Proposal, Severity, quoted_cell,
 from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.engines.table_checks import LinkCheck
 from noisycount.engines.table_facts import TableFacts
+from noisycount.query.predicate import qualified_name
 from noisycount.query.schema import ZONED, Kind
-from noisycount.query.table_columns import qualified_name
 from noisycount.release.records import UTF
 from noisycount.tasks.check import GroupInspection, Inspection
 from noisycount.tasks.findings import findings_of, findings_of_tables, joint_findings, proposal_lines, value_lines

@@ -18,9 +18,9 @@ from noisycount.engines.formats import ColumnFormat
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, TableAnswer
+from noisycount.query.predicate import qualified_name
 from noisycount.query.query import Query
 from noisycount.query.schema import PublicValues, TableTraits
-from noisycount.query.table_columns import qualified_name
 from noisycount.release.dataset import AvailableBudget, RemainingBudget
 from noisycount.release.rehearsal import Rehearsal, rehearse_query
 from noisycount.release.results import Release

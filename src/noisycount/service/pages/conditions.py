@@ -15,9 +15,8 @@ from noisycount.frozen import frozen
 from noisycount.query.impossible import Public, impossible_hints
 from noisycount.query.normal_form import parse_predicate
 from noisycount.query.person_values import is_of_person, row_table
-from noisycount.query.predicate import Column, Predicate, quoted_text, tests
+from noisycount.query.predicate import Column, Predicate, column_of, quoted_text, tests
 from noisycount.query.schema import Kind, schema_of
-from noisycount.query.table_columns import column_of
 from noisycount.release.text_orders import text_order_refusals
 
 

@@ -21,9 +21,9 @@ from noisycount.frozen import frozen
 from noisycount.ledger.entries import Analyst
 from noisycount.ledger.price import odds_of_all, unit_noun
 from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.query.predicate import typed_name
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind, PublicValues, Schema
-from noisycount.query.table_columns import typed_name
 from noisycount.release.dataset import RemainingBudget
 from noisycount.release.rehearsal import Rehearsal
 from noisycount.release.results import Release
