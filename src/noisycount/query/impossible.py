@@ -203,13 +203,18 @@ def _tests_that_exclude_public_values(
     return _minimal_failing_tests(tests, lambda few: _is_impossible([*few, ends]))
 
 
-def _allowed_literals(test: tree.Predicate) -> Iterator[tree.Literal]:
-    """Yield the literals of an equality or a list: the test is true of no other value."""
+def _listed_literals(test: tree.Predicate, *operators: tree.Operator) -> Iterator[tree.Literal]:
+    """Yield the literals of a list, and that of a comparison by one of the operators."""
     match test:
-        case tree.Comparison(_, tree.Operator.EQUAL, tree.Literal() as literal):
+        case tree.Comparison(_, operator, tree.Literal() as literal) if operator in operators:
             yield literal
         case tree.Membership(_, choices):
             yield from choices
+
+
+def _allowed_literals(test: tree.Predicate) -> Iterator[tree.Literal]:
+    """Return the literals of an equality or a list: the test is true of no other value."""
+    return _listed_literals(test, tree.Operator.EQUAL)
 
 
 def _is_admitted(test: tree.Predicate, value: Any) -> bool:  # noqa: ANN401 - of the kind of the column
@@ -225,19 +230,12 @@ def _is_admitted(test: tree.Predicate, value: Any) -> bool:  # noqa: ANN401 - of
 
 def non_public_values(predicate: tree.Predicate, public: Public) -> Iterator[tuple[tree.Column, tree.Literal]]:
     """Yield values in a predicate that are not public values of their column. Skip parsed columns."""
-    match predicate:
-        case tree.Not(operand):
-            yield from non_public_values(operand, public)
-        case tree.And(operands) | tree.Or(operands):
-            for operand in operands:
-                yield from non_public_values(operand, public)
-        case tree.Comparison(column, tree.Operator.EQUAL | tree.Operator.NOT_EQUAL, tree.Literal() as literal) if (
-            column.source_name in public and not column.origin.is_parsed
-        ):
-            if literal.value not in public[column.source_name]:
-                yield column, literal
-        case tree.Membership(column, choices) if column.source_name in public and not column.origin.is_parsed:
-            yield from ((column, choice) for choice in choices if choice.value not in public[column.source_name])
+    for test in tree.tests(predicate):
+        if literals := [*_listed_literals(test, tree.Operator.EQUAL, tree.Operator.NOT_EQUAL)]:
+            column = next(tree.operands(test))
+            if column.source_name in public and not column.origin.is_parsed:
+                values = public[column.source_name]
+                yield from ((column, literal) for literal in literals if literal.value not in values)
 
 
 def missing_literals(
@@ -302,49 +300,42 @@ def impossible_hints(
         ['no record can satisfy age between 64 and 1: write the smaller end first']
     """
     conditions = [*row_conditions(predicates)]
-    absent = [*dict.fromkeys(found for each in conditions for found in missing_literals(each, missing))]
-    unknown = [
-        *dict.fromkeys(found for each in conditions for found in non_public_values(each, public) if found not in absent)
-    ]
-    contradictory_parts = (
-        []
-        if absent or unknown
-        else [*dict.fromkeys(part for each in conditions for part in contradictions(each, public))]
+    absent = dict.fromkeys(found for each in conditions for found in missing_literals(each, missing))
+    unknown = dict.fromkeys(
+        found for each in conditions for found in non_public_values(each, public) if found not in absent
     )
-    contradictory_alone = (
-        {part for each in conditions for part in contradictions(each)}
-        if contradictory_parts and public
-        else {*contradictory_parts}
-    )
-
-    def hint_end(part: tree.Predicate) -> str:
-        return _remedy_hint(part) if part in contradictory_alone else _public_values_hint(part, public)
-
-    def no_match_words(part: tree.Predicate) -> str:
-        return "no person" if is_of_person(next(tree.tests(part))) else "no record"
-
+    parts: dict[tree.Predicate, None] = {}
+    if not absent and not unknown:
+        parts = dict.fromkeys(part for each in conditions for part in contradictions(each, public))
     hints = chain(
-        (_missing_value_hint(column, literal) for column, literal in absent),
+        (
+            missing_value_error(column.source_name, literal.value, f"ask with {column.text} is null")
+            for column, literal in absent
+        ),
         (
             non_public_error(column.source_name, public[column.source_name], literal.value)
             for column, literal in unknown
         ),
-        (
-            f"{no_match_words(part)} can satisfy {tree.canonical_text(part)}{hint_end(part)}"
-            for part in contradictory_parts
-        ),
+        (_contradiction_hint(part, public) for part in parts),
     )
-    hidden_count = len(absent) + len(unknown) + len(contradictory_parts) - _SHOWN
-    last_hint = (
-        [f"nor {hidden_count:,} other {'part' if hidden_count == 1 else 'parts'} of the questions"]
-        if hidden_count > 0
-        else []
-    )
-    return [*islice(hints, _SHOWN), *last_hint]
+    shown = [*islice(hints, _SHOWN)]
+    hidden_count = len(absent) + len(unknown) + len(parts) - len(shown)
+    if hidden_count:
+        shown.append(f"nor {hidden_count:,} other {'part' if hidden_count == 1 else 'parts'} of the questions")
+    return shown
 
 
-def _missing_value_hint(column: tree.Column, literal: tree.Literal) -> str:
-    return missing_value_error(column.source_name, literal.value, f"ask with {column.text} is null")
+def _contradiction_hint(part: tree.Predicate, public: Public) -> str:
+    """Return the hint about a part that no record can satisfy, by itself or because of the public values."""
+    if not any(contradictions(part)):
+        name = next(tree.operands(part)).source_name
+        end = f", as the public values of {replace_unprintable(name)} are {replace_unprintable(public[name].words)}"
+    elif isinstance(part, tree.Range):
+        end = ": write the smaller end first"
+    else:
+        end = ", all at once: join them by `or` if one of them is enough" if isinstance(part, tree.And) else ""
+    subject = "no person" if is_of_person(next(tree.tests(part))) else "no record"
+    return f"{subject} can satisfy {tree.canonical_text(part)}{end}"
 
 
 def missing_value_error(name: str, value: object, remedy: str) -> str:
@@ -363,17 +354,3 @@ def non_public_error(name: str, values: PublicValues, value: object) -> str:
 
 def _value_words(value: object) -> str:
     return replace_unprintable(tree.quoted_text(value) if isinstance(value, str) else str(value))
-
-
-def _public_values_hint(part: tree.Predicate, public: Public) -> str:
-    """Return the end of a hint that gives the public values of a column as the reason."""
-    name = next(tree.operands(part)).source_name
-    return f", as the public values of {replace_unprintable(name)} are {replace_unprintable(public[name].words)}"
-
-
-def _remedy_hint(part: tree.Predicate) -> str:
-    if isinstance(part, tree.Range):
-        return ": write the smaller end first"
-    if isinstance(part, tree.And):
-        return ", all at once: join them by `or` if one of them is enough"
-    return ""

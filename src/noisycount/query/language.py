@@ -409,19 +409,18 @@ class _TypedSyntax:
         bare = (node[1] if node[0] == "-" else node for node in nodes)
         numerals = [node[1] for node in bare if node[0] == "number"]
         self.schema.require_clear_decimal(column.origin.name, numerals, "where")
-        if column.kind is Kind.TEXT:
-            literals = [self.normalise_literal(column.origin.name, literal) for literal in literals]
+        normalise = self.schema.normalisers.get(column.origin.name)
+        if column.kind is Kind.TEXT and normalise is not None:
+            literals = [
+                tree.Literal(Kind.TEXT, normalise(literal.value)) if isinstance(literal.value, str) else literal
+                for literal in literals
+            ]
         fitted = [literal.as_kind(column.kind) for literal in literals]
         if any(literal.kind is Kind.REAL for literal in fitted):
             fitted = [literal.as_kind(Kind.REAL) for literal in fitted]
             if column.kind.is_number:
                 _require_real(column, numerals)
         return tuple(fitted)
-
-    def normalise_literal(self, name: str, literal: tree.Literal) -> tree.Literal:
-        """Return a literal in the normal form that the owner states for the texts of a column."""
-        normalise, text = self.schema.normalisers.get(name), literal.value
-        return tree.Literal(Kind.TEXT, normalise(text)) if normalise and isinstance(text, str) else literal
 
     def normalise_pattern(self, name: str, pattern: str) -> str:
         """Return a like pattern in which the texts between wildcards are in the normal form of a column.

@@ -4,7 +4,7 @@
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TypeAlias
@@ -14,7 +14,7 @@ from noisycount.frozen import frozen
 from noisycount.query import predicate as tree
 from noisycount.query.language import parse
 from noisycount.query.person_values import Function, PersonValue, with_conditions
-from noisycount.query.schema import Kind, Schema
+from noisycount.query.schema import Kind, Schema, schema_of
 from noisycount.query.syntax import tokens
 
 # characters of a normal form that is certainly within the limits: each level of nesting takes more than five
@@ -119,15 +119,14 @@ def _normalise(predicate: tree.Predicate, *, negated: bool) -> tree.Predicate:
 
 def _join_normal_forms(operands: Iterable[tree.Predicate], kind: _Connective) -> tree.Predicate:
     """Join normal forms by one connective: in order, without repeats, and with ranges and lists where possible."""
-    decisive = tree.Constant(kind is tree.Or)
+    decisive, neutral = tree.Constant(kind is tree.Or), tree.Constant(kind is tree.And)
     parts = set(_flat_operands(operands, kind))
     if decisive in parts:
         return decisive
-    joined = _with_lists(_with_ranges(parts - {tree.Constant(kind is tree.And)}, kind), kind)
-    ordered = sorted(joined, key=tree.canonical_text)
-    if not ordered:
-        return tree.Constant(kind is tree.And)
-    return ordered[0] if len(ordered) == 1 else kind(tuple(ordered))
+    ordered = sorted(_with_ranges_and_lists(parts - {neutral}, kind), key=tree.canonical_text)
+    if len(ordered) > 1:
+        return kind(tuple(ordered))
+    return ordered[0] if ordered else neutral
 
 
 def _flat_operands(operands: Iterable[tree.Predicate], kind: _Connective) -> Iterator[tree.Predicate]:
@@ -149,30 +148,24 @@ def _flat_operands(operands: Iterable[tree.Predicate], kind: _Connective) -> Ite
                 yield operand
 
 
-def _with_ranges(parts: set[tree.Predicate], kind: _Connective) -> set[tree.Predicate]:
-    """Return the parts, with a range in place of the two bounds of a column that has one of each."""
+def _with_ranges_and_lists(parts: set[tree.Predicate], kind: _Connective) -> set[tree.Predicate]:
+    """Return the parts, with ranges and lists in place of comparisons with literals.
+
+    A column that has one bound of each side gets a range, and one that is compared with several values a list.
+    """
+    by_column = defaultdict(list)
+    for part in parts:
+        match part:
+            case tree.Comparison(left, _, tree.Literal() as right) if left.kind is not Kind.BOOLEAN:
+                by_column[left, right.kind].append(part)
     found = set(parts)
-    for ends in _comparisons_by_column(parts, _ENDS[kind]).values():
-        low, high = ([end for end in ends if end.operator is operator] for operator in _ENDS[kind])
+    for comparisons in by_column.values():
+        low, high, equal = (
+            [each for each in comparisons if each.operator is operator] for operator in (*_ENDS[kind], _LISTED[kind])
+        )
         if len(low) == len(high) == 1:
-            found -= {*low, *high}
+            found.difference_update(low, high)
             found.add(_range_or_outside(low[0], high[0], kind))
-    return found
-
-
-def _range_or_outside(low: tree.Comparison, high: tree.Comparison, kind: _Connective) -> tree.Predicate:
-    """Return the predicate of two bounds of one column: a range, or the values outside it."""
-    if low.right == high.right:
-        return replace(low, operator=tree.Operator.EQUAL if kind is tree.And else tree.Operator.NOT_EQUAL)
-    ends = [end.right for end in (low, high) if isinstance(end.right, tree.Literal)]
-    inside = tree.Range(low.left, *ends)
-    return inside if kind is tree.And else tree.Not(inside)
-
-
-def _with_lists(parts: set[tree.Predicate], kind: _Connective) -> set[tree.Predicate]:
-    """Return the parts, with one list in place of all values that a column is compared with."""
-    found = set(parts)
-    for equal in _comparisons_by_column(parts, (_LISTED[kind],)).values():
         if len(equal) > 1:
             ordered = sorted(equal, key=tree.canonical_text)
             choices = tuple(each.right for each in ordered if isinstance(each.right, tree.Literal))
@@ -182,17 +175,12 @@ def _with_lists(parts: set[tree.Predicate], kind: _Connective) -> set[tree.Predi
     return found
 
 
-def _comparisons_by_column(
-    parts: Iterable[tree.Predicate], operators: Sequence[tree.Operator]
-) -> dict[tuple[tree.Column, Kind], list[tree.Comparison]]:
-    """Return the comparisons with literals by these operators, grouped by column and kind of literal."""
-    found = defaultdict(list)
-    for part in parts:
-        if not isinstance(part, tree.Comparison) or not isinstance(part.right, tree.Literal):
-            continue
-        if part.operator in operators and part.left.kind is not Kind.BOOLEAN:
-            found[part.left, part.right.kind].append(part)
-    return found
+def _range_or_outside(low: tree.Comparison, high: tree.Comparison, kind: _Connective) -> tree.Predicate:
+    """Return the predicate of two bounds of one column: a range, or the values outside it."""
+    if low.right == high.right:
+        return replace(low, operator=tree.Operator.EQUAL if kind is tree.And else tree.Operator.NOT_EQUAL)
+    inside = tree.Range(low.left, low.right, high.right)  # type: ignore[arg-type]  # literals
+    return inside if kind is tree.And else tree.Not(inside)
 
 
 @frozen
@@ -214,23 +202,10 @@ def parse_predicate(text: str, schema: Mapping[str, Kind]) -> ParsedPredicate:
             "a question must be a text, such as \"town = 'Bern' and age >= 65\", got an object of the class"
             f" {type(text).__name__}: a desk counts its own records, by the names of their columns"
         )
-    return _parse_cached(text, _SchemaByIdentity(schema if isinstance(schema, Schema) else Schema(schema)))
-
-
-@frozen(eq=False)
-class _SchemaByIdentity:
-    """A schema that equals only itself: comparing all columns would take longer than reading a query."""
-
-    schema: Schema
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _SchemaByIdentity) and self.schema is other.schema
-
-    def __hash__(self) -> int:
-        return id(self.schema)
+    return _parse_cached(text, schema_of(schema))
 
 
 @lru_cache(maxsize=256)  # a query is read at each step from its text to its answer
-def _parse_cached(text: str, same: _SchemaByIdentity) -> ParsedPredicate:
-    asked = parse(text, same.schema)
+def _parse_cached(text: str, schema: Schema) -> ParsedPredicate:
+    asked = parse(text, schema)
     return ParsedPredicate(asked, normal_form(asked))

@@ -385,6 +385,9 @@ class Schema(Mapping[str, Kind]):
         default_factory=dict
     )  # tables by name; empty: there is one without a name
 
+    # A cache recognises only the same object: comparing all columns would take longer than reading a query.
+    __hash__ = object.__hash__
+
     def __getitem__(self, name: str) -> Kind:
         return self.kinds[name]
 
