@@ -52,9 +52,9 @@ def column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int] | None
         True
     """
     columns = list(zip(*rows, strict=True))
-    widths = [max(map(cell_len, column)) for column in columns]
-    minimums = [max(map(_minimum_width, column)) for column in columns]
+    widths = [max(map(cell_len, {*column})) for column in columns]
     available = width - _SEPARATOR_WIDTH * len(columns) - 1
+    minimums = [max(map(_minimum_width, {*column})) for column in columns] if sum(widths) > available else widths
     while sum(widths) > available:
         slack, index = max(
             (current - minimum, index) for index, (current, minimum) in enumerate(zip(widths, minimums, strict=True))
@@ -109,10 +109,12 @@ def output_encoding() -> str:
 def print_json(value: object) -> None:
     """Print one JSON value. Characters that could steer a terminal are escaped."""
     text = json_text(value, indent=2)
-    escaped = (
-        character if character.isprintable() or character == "\n" else json.dumps(character)[1:-1] for character in text
-    )
-    click.echo("".join(escaped))
+    if not text.replace("\n", "").isprintable():
+        text = "".join(
+            character if character.isprintable() or character == "\n" else json.dumps(character)[1:-1]
+            for character in text
+        )
+    click.echo(text)
 
 
 def json_text(value: object, indent: int | None = None) -> str:
@@ -187,12 +189,10 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         return
     has_unicode = output_encoding().lower().startswith("utf")
     top, head, below, bar, bottom = _UNICODE_RULES if has_unicode else _ASCII_RULES
-    click.echo(_rule_line(widths, top))
-    _print_row(names, widths, head, is_header=True)
-    click.echo(_rule_line(widths, below))
+    lines = [_rule_line(widths, top), *_row_lines(names, widths, head, is_header=True), _rule_line(widths, below)]
     for row in body:
-        _print_row(row, widths, bar)
-    click.echo(_rule_line(widths, bottom))
+        lines += _row_lines(row, widths, bar)
+    click.echo("\n".join([*lines, _rule_line(widths, bottom)]))  # one call: each call flushes the output
 
 
 def row_indices_to_show(rows: int) -> list[int]:
@@ -222,8 +222,8 @@ def _rule_line(widths: Sequence[int], characters: str) -> str:
     return f"{left}{crossing.join(dash * (width + 2) for width in widths)}{right}"
 
 
-def _print_row(cells: Sequence[str], widths: Sequence[int], bar: str, *, is_header: bool = False) -> None:
-    """Print a row in as many lines as its longest cell needs. Header cells are aligned to the bottom."""
+def _row_lines(cells: Sequence[str], widths: Sequence[int], bar: str, *, is_header: bool = False) -> Iterator[str]:
+    """Yield the lines of a row, as many as its longest cell needs. Header cells are aligned to the bottom."""
     columns = [_fold_cell(cell, width) for cell, width in zip(cells, widths, strict=True)]
     height = max(map(len, columns))
     for column in columns:
@@ -231,11 +231,13 @@ def _print_row(cells: Sequence[str], widths: Sequence[int], bar: str, *, is_head
         column[:] = blank_lines + column if is_header else column + blank_lines
     for line in zip(*columns, strict=True):
         texts = [f" {cell}{' ' * (width - cell_len(cell))} " for cell, width in zip(line, widths, strict=True)]
-        click.echo(f"{bar}{bar.join(map(_bold, texts) if is_header else texts)}{bar}")
+        yield f"{bar}{bar.join(map(_bold, texts) if is_header else texts)}{bar}"
 
 
 def _fold_cell(text: str, width: int) -> list[str]:
     """Return a cell as lines of at most `width` characters. A longer word is broken."""
+    if cell_len(text) <= width:
+        return [text.strip()]
     lines = [""]
     for word in _WORD.findall(text):
         if cell_len(lines[-1] + word.rstrip()) > width and lines[-1]:

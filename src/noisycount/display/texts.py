@@ -75,6 +75,8 @@ def replace_unprintable(text: str) -> str:
         >>> replace_unprintable("health = '\x1b[2J'")
         "health = '�[2J'"
     """
+    if text.isprintable():
+        return text
     return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 

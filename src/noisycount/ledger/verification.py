@@ -25,9 +25,11 @@ def entries_of(rows: Iterable[Row]) -> list[Entry]:
     for row in rows:
         state.read([row])
         if row["kind"] == chain.DEBIT:
-            replaced, debit = tuple(linked_keys(state.coarser, row["key"])), chain.debit_of(row)
-            base = entries[replaced[0]] if replaced and identity_of(debit.request).is_gaussian else None
-            entries[row["key"]] = replace(debit, replaces=replaced, base=base)
+            debit = state.recent.get(row["key"]) or chain.debit_of(row)  # a debit with a long question is not kept
+            if replaced := tuple(linked_keys(state.coarser, row["key"])):
+                base = entries[replaced[0]] if identity_of(debit.request).is_gaussian else None
+                debit = replace(debit, replaces=replaced, base=base)
+            entries[row["key"]] = debit
         elif row["kind"] == chain.ANSWER:
             debit = entries[row["key"]]
             entries[row["key"]] = answered = chain.answered_entry(debit, row)

@@ -160,11 +160,12 @@ def entry_table(entries: Sequence[Entry]) -> Table:
     """
     has_several = any(entry.analyst != entries[0].analyst for entry in entries)
     has_purposes = any(entry.purpose is not None for entry in entries)
+    datasets = {dataset: shortest_path_text(dataset) for dataset in {entry.request.dataset for entry in entries}}
     rows = [
         (
             f"{entry.made:%Y-%m-%d %H:%M}",
             *([entry.analyst] if has_several else []),
-            shortest_path_text(entry.request.dataset),
+            datasets[entry.request.dataset],
             StoredQuestion(entry).words,
             price_words(entry),
             answer_words(entry),
