@@ -62,7 +62,7 @@ class StoppedChain:
         return cls(rates, ends, near, far)
 
     def first(self, prices: int) -> "StoppedChain":
-        """Return the chain of the given number of first prices."""
+        """Return the chain of the first `prices` prices only."""
         near, far = self.near[:prices, :prices], self._far[:prices]
         return StoppedChain(self.rates[:prices], self.thresholds[:prices], near, far)
 
@@ -145,7 +145,7 @@ class StoppedChain:
         return prices[inside], inside
 
     def unstopped(self, counts: Reals, reach: int) -> tuple[Reals, Reals]:
-        """Return P[a capped answer is more than `reach` above the count], and P[… below it]."""
+        """Return P[the answer of a chain that never stops is more than `reach` above the count], and P[… below it]."""
         last = np.full(counts.size, self.rates.size - 1)
         rate, end = self.rates[-1], self.thresholds[-1]
         high = np.minimum(counts + reach + 1, end)

@@ -139,10 +139,10 @@ class StoppingRule:
         return StoppedChain.from_scales(scales, [math.ceil(depth * float(scale) + half) for scale in scales])
 
     def failures(self, chain: StoppedChain, first: Wholes, last: Wholes) -> Reals:
-        """Return upper bounds of P[the statement is wrong] over cells of counts, from first to last; cells rise.
+        """Return upper bounds of P[the statement is wrong] for ranges ("cells") of counts, from first to last.
 
-        The bound is exact for cells of one count. If a chain reaches a price with a probability below e^−40, that
-        probability is added for all further prices.
+        Cells ascend. The bound is exact for cells of one count. If a chain reaches a price with a probability below
+        e^−40, that probability is added for all further prices.
         """
         if self.anytime:
             return self._ever_wrong(chain, first, last)
@@ -163,7 +163,10 @@ class StoppingRule:
         return np.nan_to_num(bounds, copy=False, nan=np.inf, posinf=np.inf)
 
     def _wrong_probability(self, chain: StoppedChain, first: Wholes, last: Wholes) -> Reals:
-        """Bound P[the chain stops and the statement is wrong]. The page “Accuracy first” has the proof for cells."""
+        """Bound P[the chain stops and the statement is wrong], for ranges of counts.
+
+        The page “Accuracy first” has the proof.
+        """
         low, high = first.astype(float), last.astype(float)
         above = self.smallest_too_large(first)
         rates, ends = chain.rates[:, None], chain.thresholds[:, None]
@@ -185,7 +188,7 @@ class StoppingRule:
         """Bound P[at some price the answer reaches its threshold and the statement about it is wrong].
 
         The bound is exact for a single count, except that capped answers are added also after a wrong answer. For a
-        cell of counts, an error counts as wrong if it is wrong for the smallest or for the largest count.
+        range of counts, an answer counts as wrong if it is wrong for the smallest or for the largest count.
         """
         low, high = first.astype(float), last.astype(float)
         below, above = self.smallest_right(first) + (high - low), self.smallest_too_large(first) + (high - low)

@@ -150,7 +150,7 @@ class Check(Shown):
         return f"{toml_key(proposal.key)} = {toml_value(proposal.value)}"
 
     def proposed_forms(self, proposals: Iterable[Proposal]) -> dict[str, ColumnFormat]:
-        """Return the forms of columns once all proposals about their kinds are taken."""
+        """Return the forms of columns once all proposals about their kinds are accepted."""
         forms: dict[str, ColumnFormat] = {}
         columns = {column.name: column for column in self.columns}
         for proposal in proposals:

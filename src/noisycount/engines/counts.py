@@ -135,7 +135,7 @@ def _is_of_single_cells(level: Level) -> bool:
 
 
 def _largest_number_of_cells(question: CellQuestion, records: expressions.StatementRecords) -> int | None:
-    """Return the largest number of cells of a unit, or None if it does not bound the cells."""
+    """Return the largest number of cells in which a unit counts; None if no contribution bound restricts it."""
     if records.is_one_row_a_person:
         return None
     is_bound = question.max_groups is not None and question.max_groups < question.size
@@ -173,7 +173,7 @@ def _output_columns(place: Expression, number: Expression, without_unit: Express
 def _units_by_cell(question: CellQuestion, records: expressions.StatementRecords) -> sa.Select[Any]:
     """Return the statement that counts the units of each cell.
 
-    It also counts the other units, so that its time reveals nothing.
+    It also counts the units that do not match, so that its time does not reveal how many match.
     """
     keyed = records.records_with_keys(question.keys.parts, question.where)
     rows = with_cells(question, keyed, records.dialect).subquery("with_cells")

@@ -303,9 +303,10 @@ _DEFAULTS = {field.name: field.default for field in fields(ColumnFormat) if fiel
 
 @frozen
 class FileFormat(Shown):
-    """Layout of a file: its encoding, the names of its columns, and the rows that are not records. None: not stated.
+    """Layout of a file: its encoding, the names of its columns, and the rows that are not records.
 
-    Each rule depends only on a row and the line of names. So no record changes how other records are read.
+    A part that is not stated is None. Each rule depends only on a row and the line of names. So no record changes how
+    other records are read.
 
     Example:
         >>> FileFormat.from_parts({"names": {"3": "ward"}, "comment": "#"}).line("names")

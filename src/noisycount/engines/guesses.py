@@ -103,7 +103,7 @@ def guessed_form(cells: Sequence[str], name: str = "") -> Guess:
 
     Args:
         cells: The texts of the cells.
-        name: The name of the column, which may tell whether single letters are truth values, and digits an id.
+        name: The name of the column, which may show that single letters are truth values, or that digits are an id.
 
     Example:
         >>> guessed_form(["1,5", "2,25", "k.A."]).form.parts

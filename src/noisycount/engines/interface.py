@@ -164,7 +164,10 @@ class Source(Protocol):
 
 
 class CheckedSource(Source, Protocol):
-    """A source whose kinds and form the owner can write down. It opens also if cells do not fit their kinds."""
+    """A source whose owner can state the kinds of columns and the form.
+
+    It opens also if cells do not fit their kinds.
+    """
 
     @property
     def schema(self) -> Schema:

@@ -170,7 +170,7 @@ def _is_blocking(check: Check, odd: OddRows) -> bool:
 def names_like_values(check: Check) -> Iterator[Finding]:
     """Yield a finding if the line of names looks like a record.
 
-    Nothing is proposed if the owner names the unit as that line does, as the unit would then be no column.
+    If the owner states a unit by a name in that line, nothing is proposed: without the line, no column has that name.
     """
     if check.names_like_values:
         such = quoted_cells(check.names_like_values[:EXAMPLES])

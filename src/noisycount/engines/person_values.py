@@ -47,7 +47,7 @@ from noisycount.query.schema import INTEGERS, Kind
 def with_person_values(
     records: StatementRecords, predicates: Iterable[Predicate | None], parts: Sequence[GroupBy] = ()
 ) -> StatementRecords:
-    """Return the records with the values of persons that predicates and groupings of a question read.
+    """Return the records with the per-person values that are used in predicates and groupings of a question.
 
     The records are returned unchanged if there are no such values.
     """

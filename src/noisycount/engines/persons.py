@@ -91,7 +91,7 @@ def persons_of(columns: Sequence[Column], person: Person, records: StatementReco
         columns: The columns in which some values are missing.
         person: The column that names the person.
         records: The records.
-        rows_of: Asks the engine.
+        rows_of: Function that runs a statement on the engine and returns the rows.
     """
     looked_at = columns[:_MOST_COLUMNS]
     sizes = sorted(tuple(map(int, row)) for row in rows_of(_rows_statement(looked_at, person.value, records)))
@@ -164,9 +164,10 @@ def _ids_with_several_spellings(
     Args:
         keyed: The ids, each with the key of its group.
         others: Missing ids, which are not examined.
-        rows_of: Asks the engine.
+        rows_of: Function that runs a statement on the engine and returns the rows.
         widest: The form by which ids may be one.
-        numbers: The number of ids that may have several spellings, and of the spellings of one at most; None: unknown.
+        numbers: The number of ids that may have several spellings, and the largest number of spellings of one id; None:
+            unknown.
     """
     groups = _keys_of_several_ids(keyed, drops_marks=widest.drop_marks)
     texts, largest = numbers or rows_of(_number_statement(groups))[0]

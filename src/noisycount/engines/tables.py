@@ -136,7 +136,7 @@ class Joins:
         return next(table for table in self.tables if table.name == name)
 
     def table_alone(self, table: TableFacts) -> tuple[sa.Subquery, dict[str, Expression]]:
-        """Return a table alone, and its values by qualified names."""
+        """Return a table without joins, and the expressions of its columns by qualified name."""
         part = self.parts[table.name]
         values = [
             part.records.value(Column(name, kind)).label(f"v{n}") for n, (name, kind) in enumerate(part.columns.items())

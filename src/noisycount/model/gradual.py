@@ -21,8 +21,9 @@ _FEW = 16  # up to this number of draws, drawing one by one is faster
 def finer_error(coarse_error: int, coarse: Fraction, fine: Fraction, integers: RandomIntegers) -> int:
     """Return one exact draw of the fine error, given the error of the released coarse answer.
 
-    G_q is a geometric number, P[G_q >= g] = q^g; s = a₂/a₁ and r = a₁·a₂. The draw is G_s − G_r, towards the sign of
-    the coarse error. If it exceeds |coarse error| + G_{a₁²}, the draw is the coarse error itself.
+    With a₁ = e^(−1/coarse) and a₂ = e^(−1/fine), let s = a₂/a₁ and r = a₁·a₂. G_q is a geometric number, P[G_q >= g] =
+    q^g. The draw is G_s − G_r, towards the sign of the coarse error. If it exceeds |coarse error| + G_{a₁²}, the draw
+    is the coarse error itself.
 
     Args:
         coarse_error: Error of the released answer: answer − count, in records.

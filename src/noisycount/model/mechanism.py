@@ -36,7 +36,7 @@ class Mechanism(Shown, ABC):
         Args:
             answer: The answer, in records.
             size: The number of records of the database.
-            upper: Which of the two.
+            upper: True for P[Y >= answer | K = k], False for P[Y <= answer | K = k].
         """
 
     @abstractmethod

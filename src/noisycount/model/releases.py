@@ -172,7 +172,7 @@ def wikimedia(day: date | str, tier: str = "lower", country: str | None = None) 
 
     Raises:
         ValueError: If no file covers the day, there is no such era or tier, no country of that tier was published, or
-            the day does not tell the noise.
+            the day alone does not determine the noise.
 
     Source: Adeleye et al., *Publishing Wikipedia usage data with strong privacy guarantees*, arXiv:2308.16298, and the
     READMEs of the three data sets on analytics.wikimedia.org for eras, Laplace scales, thresholds, ρ = 0.015 of lower

@@ -124,7 +124,7 @@ class Subsample(Mechanism):
 
         Args:
             count: The true count.
-            size: The number of records of the database; needed here, as the sample is of them.
+            size: The number of records of the database; needed here, because the sample is drawn from them.
 
         Raises:
             ValueError: If the size is left out, or smaller than the count or the sample.
@@ -191,7 +191,10 @@ class NoisySampleLikelihood(factors.ValuedFactor):
         return logs.reshape(counts.shape)
 
     def _fill_from_series(self, logs: Reals, counts: Reals, indices: NDArray[np.intp], width: float) -> None:
-        """Write the logarithms at some indices of the counts, except where few are needed, from cells of a width."""
+        """Write the logarithms at some indices of the counts, from series on cells of one width.
+
+        Cells in which few logarithms are needed are left out.
+        """
         places = np.floor(counts[indices] / width)
         order = np.argsort(places, kind="stable")
         numbers, starts = np.unique(places[order], return_index=True)
@@ -327,7 +330,7 @@ class DrawnPositives(factors.Factor):
         return gains - math.log(falling[0]) - math.log(falling[1])
 
     def exact_log_ratio_to_next(self, count: int) -> factors.LogRatio:
-        """Return the step with its ratio as a fraction."""
+        """Return the change of the logarithm from s to s + 1 as the logarithm of an exact fraction."""
         falling, rising = self._gamma_arguments(count)
         gains = (Fraction(rising[0]) - 1) * (Fraction(rising[1]) - 1)
         return factors.LogRatio(gains / (Fraction(falling[0]) * Fraction(falling[1])))

@@ -22,7 +22,7 @@ _CHEAP = Fraction(1, 10**9)  # smallest price of an answer
 
 @frozen(slots=False)
 class Dataset(Shown):
-    """A data set whose records are counted, and the budget that pays.
+    """A data set whose records are counted, and the budget that pays for the answers.
 
     Raises:
         ValueError: The name is not printable, or the budget or the size is out of range.
@@ -85,7 +85,7 @@ class AvailableBudget:
 
     @property
     def left_in_rho(self) -> Fraction | None:
-        """Largest ε of one more answer once an answer with Gaussian noise was given; None if it does not change.
+        """Largest ε of one more answer after an answer with Gaussian noise; None if such an answer changes nothing.
 
         After the first answer with Gaussian noise, the sum of ε no longer counts, only the sum of ρ.
         """
@@ -139,7 +139,7 @@ class RemainingBudget:
     def in_ledger(
         cls, ledger: "Ledger | None", name: str, budget: Budget, analyst: Analyst, refund: Fraction = Fraction(0)
     ) -> "RemainingBudget":
-        """Return the remaining budgets by a ledger, after `refund`, in ε, is given back from a reserve.
+        """Return the remaining budgets as a ledger states them, once `refund`, in ε, is returned from a reserve.
 
         If `ledger` is None, nothing is spent yet.
         """

@@ -47,7 +47,7 @@ def publish(  # noqa: PLR0913 - the members of a result
     Args:
         plan: The plan of the query.
         entry: The entry, which has an answer.
-        charged: The charge of this request for it.
+        charged: The charge of this request for the answer.
         remains: The remaining budgets.
         source: The records.
         confidence: The confidence of the errors, if the price is fixed.

@@ -250,8 +250,8 @@ def count_interval(release: Release, size: int | None) -> tuple[int, int]:
 def guess_hints(release: Release, query: Query, size: int | None) -> Iterator[str]:
     """Yield the price that the accuracy goal needs for this answer, if the guess of the count was wrong.
 
-    It is wrong if it differs from the interval of the count by more than the factor `_FAR_FACTOR`, or if it is so much
-    too large that the error exceeds the goal for every count in the interval.
+    The guess is wrong if it differs from the interval of the count by more than the factor `_FAR_FACTOR`, or if it is
+    so much too large that the error exceeds the goal for every count in the interval.
     """
     guess, within = float(query.guess or 0), float(query.within or 0)
     low, high = count_interval(release, size)

@@ -62,7 +62,7 @@ class Inspection:
 
     @property
     def block(self) -> str | None:
-        """Name of the block of one of several tables; None for another data set."""
+        """Name of the configuration block that describes one of several tables; None if the data set is one table."""
         return None if self.group is None else f"{toml_key(self.group)}.tables.{toml_key(self.dataset.name)}"
 
     @property

@@ -30,7 +30,7 @@ def findings_of(inspection: Inspection) -> list[Finding]:
 
 
 def joint_findings(inspection: GroupInspection) -> list[Finding]:
-    """Return the findings about several tables together. The column of one is a table, or a column with its table."""
+    """Return the findings about several tables together. Each is about a table, or a column with its table."""
     return sorted_by_severity([finding for finder in _JOINT_FINDERS for finding in finder(inspection)])
 
 

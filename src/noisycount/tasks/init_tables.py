@@ -250,7 +250,7 @@ class _Joins:
         return column.casefold() == self.unit.casefold()
 
     def _resembles_unit(self, column: str) -> bool:
-        """Return True if a name is the name of the unit and another word, such as patient_id for patient."""
+        """Return True if a name consists of the name of the unit and another word, such as patient_id for patient."""
         one, other = ("".join(filter(str.isalnum, name.casefold())) for name in (column, self.unit))
         return one in other or other in one
 

@@ -1,6 +1,7 @@
 """Answers about a table: reading them with their nodes and mechanisms, and the bounds that exact answers imply.
 
-`resolve_inputs` completes what the caller gave, `read_answers` reads it. `likelihoods` continues.
+`resolve_inputs` completes the arguments of the caller, `read_answers` reads the answers. `likelihoods` has their
+likelihoods.
 """
 
 import warnings
@@ -66,9 +67,9 @@ def resolve_inputs(
 ) -> TableInputs:
     """Return the answers, the mechanisms and the tree, completed if some are not given.
 
-    A released table brings all three. Its levels are the longest chain that nests. Margins that cross this chain are
-    left out with a warning, as no tree has both. A table with hidden keys has only the cells that it shows. A
-    distribution that is learned from them describes cells above the threshold.
+    A released table has all three. Its levels are the longest chain that nests. Margins that cross this chain are left
+    out with a warning, as no tree has both. A table with hidden keys has only the cells that it shows. A distribution
+    that is learned from them describes cells above the threshold.
 
     Raises:
         ValueError: If the tree is missing or no tree, or a released table is not additive.

@@ -37,9 +37,10 @@ _CHEAP = 1 << 23  # number of products that take little longer
 class Crossing:
     """Conditional averages E[w_1·w_2···| the sum] of functions w_p of the parts p, of modulus 1 at most.
 
-    An average is (Π law_p·w_p)(k)/(Π law_p)(k), where Π is a convolution: a convex combination. If sums are added up
-    term by term, rounding takes no average beyond 1, however small the denominator is. Transforms have an absolute
-    error, so they are used only if the counts at which that error matters have a negligible probability.
+    The functions are e^(i·t·count) for several angles t, so that the averages are conditional characteristic functions.
+    An average given the sum k is (Π law_p·w_p)(k)/(Π law_p)(k), where Π is a convolution: a convex combination. If sums
+    are added up term by term, rounding takes no average beyond 1, however small the denominator is. Transforms have an
+    absolute error, so they are used only if the counts at which that error matters have a negligible probability.
     """
 
     # probability of each set of parameters given the sum, divided by the denominator, shape (sets, counts); 0 where the
@@ -86,7 +87,8 @@ class Crossing:
     def averages(self, weighed: Sequence[Complexes]) -> Complexes:
         """Return the averages at the counts, summed over the sets of parameters, shape (angles, counts).
 
-        Shapes: weighed (angles, sets, width), or (1, sets, width) for a part that is the same at all angles.
+        `weighed` has the distribution of each part times its function, shape (angles, sets, width), or (1, sets, width)
+        for a part that is the same at all angles.
         """
         averages: Complexes = (self._convolved_parts(weighed) * self.ratios).sum(axis=1)
         averages /= np.maximum(np.abs(averages), 1.0)
@@ -308,9 +310,9 @@ def law_by_characteristic(
 ) -> tuple[int, Reals]:
     """Return the lowest value of S − centre and its probabilities, on a run of integers around the centre.
 
-    P[S − centre = k] = Σ_j φ(t_j)·e^(−i·t_j·k)/N with t_j = 2π·j/N, exact except for probability that is N or more
-    away. Such probability would move the mean, or be seen at the ends of the run. The run is then made twice as long,
-    up to all possible values; the angles of the shorter run are among those of the longer one.
+    P[S − centre = k] = Σ_j φ(t_j)·e^(−i·t_j·k)/N with t_j = 2π·j/N, exact except for the probability of values that are
+    N or more away. Such a probability would move the mean, or would be seen at the ends of the run. The run is then
+    made twice as long, up to all possible values; the angles of the shorter run are among those of the longer one.
 
     Args:
         characteristic: The function φ.

@@ -94,7 +94,7 @@ class IndependentCells:
         return self.sum_law(np.ones(self.cells, dtype=np.bool_))
 
     def sum_law(self, is_in: NDArray[np.bool_]) -> CountDistribution:
-        """Return the distribution of the sum of some cells, shape (cells,); see `lattice_sum` for wide ones."""
+        """Return the distribution of the sum of the cells in a mask; see `lattice_sum` for wide sums."""
         laws = list(self._cell_posteriors(is_in))
         mean = float(self.estimates.mean[is_in].sum())
         deviation = float(np.sqrt((self.estimates.std[is_in] ** 2).sum()))
@@ -161,7 +161,7 @@ class IndependentCells:
         return chances
 
     def with_answers(self, answers: Reals) -> "IndependentCells":
-        """Return the same distribution with a cell for each of other answers under the same mechanism."""
+        """Return cells with the same prior, one for each of some other answers under the same mechanism."""
         (group,) = self.cell_answers
         nodes, not_suppressed = np.arange(answers.size), np.zeros(answers.size, dtype=np.bool_)
         groups = LevelAnswers(group.level, nodes, answers, not_suppressed, group.mechanism)
@@ -210,7 +210,7 @@ class IndependentCells:
         return counts
 
     def _cell_posteriors(self, is_in: NDArray[np.bool_]) -> Iterator[tuple[int, CountDistribution]]:
-        """Yield the distributions of some cells, shape (cells,), each with the number of cells that share it."""
+        """Yield the distinct distributions of the cells in a mask, each with the number of cells that have it."""
         cells = np.flatnonzero(is_in)
         kinds = _answer_kinds(self.cell_answers, self.cells)[0][cells]
         _, firsts, numbers = np.unique(kinds, return_index=True, return_counts=True)

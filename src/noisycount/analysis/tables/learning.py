@@ -184,8 +184,9 @@ def learned_cell_law(answers: Sequence[LevelAnswers]) -> CellLaw:
     """Return the distribution from which the counts of the cells of a table seem to be drawn.
 
     The weights of a mixture over a geometric grid of means maximise the probability of the answers, times a prior worth
-    two cells that are spread over all means, so that the intervals of few cells cover. Each round of expectation
-    maximisation raises it. Of several answers of a cell, the most precise one is used.
+    two cells that are spread over all means, so that intervals hold with their stated probability also if there are few
+    cells. Each round of expectation maximisation raises that product. Of several answers of a cell, the most precise
+    one is used.
 
     Source: Laird (1978); Dempster, Laird and Rubin (1977), section 4.3.
 
@@ -258,7 +259,7 @@ def _component_likelihoods(rows: _DistinctAnswers, means: Reals) -> Reals:
 
 
 def _noise_nodes(level: LevelAnswers) -> _CountNodes:
-    """Return counts around an answer."""
+    """Return a few counts, relative to an answer, in place of all counts that its noise can reach."""
     if level.is_exact:
         return _CountNodes(np.zeros(1, dtype=np.int64), 1)
     reach = level.distance(_DEPTH)
@@ -268,14 +269,14 @@ def _noise_nodes(level: LevelAnswers) -> _CountNodes:
 
 
 def _component_nodes(mean: float) -> _CountNodes:
-    """Return counts of a negative binomial distribution."""
+    """Return a few counts in place of all likely counts of a negative binomial distribution with this mean."""
     size = math.ceil(_REACH_IN_MEANS * mean) + _NODES // 2
     run = _range_length(size)
     return _CountNodes(run // 2 + run * np.arange(math.ceil(size / run)), run)
 
 
 def _range_length(size: int) -> int:
-    """Return the odd length of the ranges that cover so many counts."""
+    """Return the odd length of the ranges that divide `size` counts into about `_NODES` ranges."""
     return 2 * (math.ceil(size / _NODES) // 2) + 1
 
 

@@ -370,7 +370,7 @@ class LevelLaws:
 
     @property
     def likely_ends(self) -> Bounds:
-        """Ends of the distributions, moved outwards on both sides by their distance if the range was too short."""
+        """Ends of the distributions; where the range was too short, each moved outwards by their distance."""
         more = np.where(self.short, self.ends.high - self.ends.low + 1, 0)
         return Bounds(self.ends.low - more, self.ends.high + more)
 

@@ -154,7 +154,8 @@ class Descent:
 class Split:
     """Division of the counts of nodes among their children, given the answers at and below the children.
 
-    The number of children is the same for all nodes.
+    The number of children is the same for all nodes. A zone is the range of counts nearest to one target, near which
+    one transform is exact.
     """
 
     lows: Counts  # lowest count of each child, shape (nodes, children)

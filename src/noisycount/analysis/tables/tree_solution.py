@@ -49,7 +49,7 @@ _TOGETHER = 1 << 21  # number of counts of a level drawn at once
 
 @frozen(eq=False)
 class TreeSolution:
-    """Distributions of all counts of a tree; under wide noise each count is a whole number of packs of records.
+    """Distributions of all counts of a tree, in packs of records: more than one record only under wide noise.
 
     A learned prior divides packs as it would divide records. By chance alone, a child of a count k then has a variance
     of at most records·k/4 instead of k/4. For a concentration A of all children that adds at most A·records²/16.

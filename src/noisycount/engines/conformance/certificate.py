@@ -47,7 +47,7 @@ _DIGEST = re.compile("[0-9a-f]{64}")
 
 @frozen
 class Certificate:
-    """A record that an engine gave the right answer to every question of the suite."""
+    """Statement that an engine gave the right answer to every question of the suite."""
 
     identity: Identity
     date: str  # such as `2026-01-31`
@@ -101,7 +101,7 @@ def require_certified(shown: str, identity: Identity, suite: str, certificates: 
 
 
 class EngineUnderTest(Protocol):
-    """An engine that can make temporary tables, and counts them like tables of its owner."""
+    """An engine that can make temporary tables, and counts their records as it counts those of an owner's table."""
 
     @property
     def identity(self) -> Identity:

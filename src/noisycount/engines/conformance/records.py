@@ -42,7 +42,7 @@ class Draws:
     def below(self, number: int) -> int:
         """Draw a whole number from 0 to below a limit.
 
-        Python promises `random` alone to give the same sequence in all its versions.
+        Only the numbers of `Random.random` are the same in all versions of Python.
         """
         return int(self._random.random() * number)
 

@@ -166,7 +166,11 @@ def _types_of(types: dict[str, str], sql: str) -> dict[str, str]:
 
 
 def sqlite_relations(database: sqlite3.Connection) -> FileRelations:
-    """Return the relations of a SQLite file. Virtual tables, and tables that they keep, show content of others."""
+    """Return the relations of a SQLite file.
+
+    Only ordinary tables count as tables. Virtual tables, and the tables in which these keep their content, count as
+    views that cannot be read.
+    """
     definitions = dict(
         database.execute("SELECT name, sql FROM sqlite_master WHERE type IN ('table', 'view')").fetchall()
     )

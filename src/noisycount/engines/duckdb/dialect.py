@@ -274,7 +274,7 @@ def _count_statement_parts(number: int, unit: str | None, kind: Kind | None) -> 
 def flag_text(shape: Predicate, *, is_boolean: bool) -> Text:
     """Return the SQL of the flag of a predicate of a shape, and its values by name.
 
-    It is a boolean if persons are counted.
+    If persons are counted, the flag is a boolean.
     """
     flag = DuckDBDialect().flag(records_of(None, None).condition(shape))
     return shared.text_of(_boolean(flag) if is_boolean else flag, DUCKDB)

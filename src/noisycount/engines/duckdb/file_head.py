@@ -103,7 +103,7 @@ def opened_bytes(place: Path) -> BinaryIO:
 def is_compressed(place: Path) -> bool:
     """Return True if the name of a file says that gzip has compressed it.
 
-    Reading it in Python checks that it is complete.
+    Python checks that such a file is complete when it reads the file.
     """
     return place.suffix.lower() == ".gz"
 

@@ -54,14 +54,14 @@ _OPTIONS = "FORMAT parquet, COMPRESSION snappy, USE_TMP_FILE false"
 def write_copy(  # noqa: PLR0913 - one argument a property of the records
     connection: Connection, copy: Path | None, relation: Relation, view: str, unit: str | None, *, copies_types: bool
 ) -> None:
-    """Write the values of a file of texts, or with `copies_types` of another file, to a copy if there must be one.
+    """Write the values of a file to the file `copy`, if there must be a copy.
 
-    Only the current user can read the copy. It appears only when it is complete: if space or a permission is missing,
-    no part of it remains.
+    A file of texts is always copied, another file only if `copies_types`. Only the current user can read the copy. It
+    appears only when it is complete: if space or a permission is missing, no part of it remains.
 
     Raises:
-        SourceError: The copy of values of another file has another number of persons: Parquet changes large integers
-            and drops collations.
+        SourceError: The copy of a file with types has another number of persons than the file: Parquet changes large
+            integers and drops collations.
     """
     if copy is None or relation.is_refused or not (relation.check or copies_types):
         return

@@ -61,7 +61,7 @@ def load_rows(
 
 
 def _array_of_cells(cells: Sequence[Any], cell_types: Counter[type]) -> np.ndarray[Any, Any]:
-    """Return cells as an array that DuckDB can read, and add their types to `found`."""
+    """Return cells as an array that DuckDB can read, and add their types to `cell_types`."""
     types = Counter(map(type, cells))
     cell_types.update(types)
     if types.keys() in ({int}, {float}):

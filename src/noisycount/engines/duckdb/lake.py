@@ -25,7 +25,7 @@ _FAILURE = "the store did not answer"
 
 
 class LakeFiles(AbstractFileSystem):  # type: ignore[misc]
-    """A read-only file system with the files of a lake under numbers."""
+    """A read-only file system with the files of a lake, each of which has a number as its name."""
 
     protocol = PROTOCOL
     cachable = False

@@ -241,10 +241,11 @@ def _notes_and_totals(
 def _rows_of_wholes(connection: Connection, check: Check, aside: Collection[int]) -> Iterator[tuple[str, str, _Rows]]:
     """Yield the rows whose text in a column is the name of a sum, such as `Total`; their kind is "totals" or "named".
 
-    A category may be called as a whole too. So "totals" are of three kinds: rows whose numbers are sums of the others;
-    one or two rows with gaps where no other row has any; and such rows of a table that has one row for each combination
-    of its texts. Other rows are "named": rows with gaps, a few rows with the word for a total, and rows with a phrase
-    whose column has equally many rows for each text. `aside`: places of rows that are compared with no others.
+    A category may have the name of a sum too. So "totals" are of three kinds: rows whose numbers are sums of the
+    others; one or two rows with gaps where no other row has any; and such rows of a table that has one row for each
+    combination of its texts. Other rows are "named": rows with gaps, a few rows with the word for a total, and rows
+    with a phrase whose column has equally many rows for each text. `aside`: places of rows that are compared with no
+    others.
     """
     kinds = {column.name: column.kind for column in check.columns[:_WIDE]}
     numbers = [quoted_name(name) for name, kind in kinds.items() if kind in {Kind.INTEGER, Kind.REAL}]

@@ -177,7 +177,7 @@ class DuckDBSource(EngineSource):
 
     @staticmethod
     def require_stable(path: Path, table: str | None, claim: UnitClaim) -> None:
-        """Raise SourceError if a file, of which a copy exists, names a view that may not be counted."""
+        """Raise SourceError if a table of a file, of which a copy exists, is a view that may not be counted."""
         if files.format_of(path, Description(table=table, claim=claim)) is files.SQLITE:
             foreign.require_stable_sqlite(path, table, claim)
 

@@ -65,7 +65,7 @@ class ServerDialect(Dialect):
             connection: The connection.
             schema: The stated schema; None: the first schema of the path with such a table.
             name: The name of the table.
-            path: The result of `path`.
+            path: The result of `search_path`.
         """
         del connection, path
         return FoundName(schema, name)

@@ -64,7 +64,7 @@ class CountedTable:
         )
 
     def require_same(self, connection: sa.Connection) -> None:
-        """Raise SourceError if the table changed its columns, may not be read, or is a view that is no longer proved.
+        """Raise SourceError if the table changed its columns, may not be read, or is a view that may not be counted.
 
         An empty read comes first: from then on the transaction keeps the columns from changing.
         """

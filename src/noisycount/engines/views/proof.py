@@ -331,7 +331,7 @@ class _Scope:
     def items(self, select: exp.Select, names: Sequence[str]) -> Iterator[_Item]:
         """Yield the output columns of a query; a star yields each of its columns.
 
-        `names` has their names in the catalog.
+        `names` has the names of the output columns in the catalog.
         """
         position = 0
         for expression in select.expressions:

@@ -79,7 +79,7 @@ _LOWER = {capital: capital + 32 for capital in range(ord("A"), ord("Z") + 1)}
 
 
 def fold(name: str, dialect: str) -> str:
-    """Return a name as the engine compares it: PostgreSQL by every letter, DuckDB and SQLite without ASCII case."""
+    """Return a name as the engine compares it: with case in PostgreSQL, in lower case in DuckDB and SQLite."""
     return name if dialect == "postgres" else name.translate(_LOWER)
 
 

@@ -280,7 +280,7 @@ class BetaBinomialFactor(Factor):
         return rising - math.log((negatives - 1 + self.beta) / negatives)
 
     def exact_log_ratio_to_next(self, count: int) -> LogRatio:
-        """Return the step with its ratio as a fraction."""
+        """Return ln(f(count + 1)/f(count)) as the logarithm of an exact fraction."""
         negatives = self.size - count
         rising = (count + Fraction(self.alpha)) / (count + 1)
         return LogRatio(rising * negatives / (negatives - 1 + Fraction(self.beta)))
@@ -290,7 +290,7 @@ _GROWTH = 1.3  # ratio of successive distances; the product is assumed to turn a
 
 
 def mode_and_turns(product: Product, support: tuple[int, int]) -> tuple[int, list[int]]:
-    """Return the smallest count of the largest value, and the counts at which the product turns.
+    """Return the smallest count of the largest value, and the counts at which the product begins to rise or to fall.
 
     A log-concave product turns once. For any other product, the signs of the steps are compared at counts whose
     distances to the ends and to the kinks grow by a factor of 1.3.

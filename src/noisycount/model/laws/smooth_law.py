@@ -407,7 +407,7 @@ class SmoothLaw(CountDistribution):
     def _fall_offset(self, start: float, limit: float, depth: float) -> float:
         """Return the first offset on the way from `start` to `limit` at which the weight has fallen by e^depth.
 
-        Else `limit`.
+        Return `limit` if the weight does not fall so far.
         """
         distance, side = abs(limit - start), math.copysign(1.0, limit - start)
         step = max(1, math.ceil(self.deviation))  # a certain count has deviation 0

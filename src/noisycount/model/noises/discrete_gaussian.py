@@ -89,8 +89,8 @@ _NODES, _WEIGHTS = leggauss(12)  # for windows of a quarter of a scale
 class DiscreteGaussian(DiscreteNoise, GaussianKernel):
     """Discrete Gaussian noise on the integers: P[Z = z] ∝ e^(−z²/(2·scale²)).
 
-    The scale is a rational number and the sampler uses integers only, so the law is exact. Its standard deviation is at
-    most the scale, and all but equal to it from 1 record on.
+    The scale is a rational number and the sampler uses integers only, so its distribution is exact. Its standard
+    deviation is at most the scale, and all but equal to it from 1 record on.
 
     Args:
         scale: In records, between 2^−52 and 2^52. A float is read as the decimal that Python shows for it (0.1 is

@@ -74,7 +74,7 @@ class LaplaceLikelihood(Factor):
     def log_ratio_to_next(self, count: int) -> float:
         """Return the change of the logarithm to the next count.
 
-        Up to +1/scale towards the answer, −1/scale away from it.
+        It is 1/scale below the answer, −1/scale above it, and between the two if the answer lies between both counts.
         """
         nearer = 2 * (self.answer - count) - 1
         return max(-1.0, min(1.0, nearer)) / float(self.scale)
@@ -96,9 +96,9 @@ class LaplaceTail(LogFactor):
     slope: Fraction = Fraction(0)  # of the line, per record
 
     def expansion(self, centre: int) -> Expansion:
-        """Return the expansion.
+        """Return the change of the logarithm from the centre.
 
-        On the linear part the slope is exact, where differences of logarithms would lose digits.
+        On the linear part the slope is exact. There, differences of logarithms would lose digits.
         """
         side = 1 if self.slope > 0 else -1
         error = side * (self.answer - centre)

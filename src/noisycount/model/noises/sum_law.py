@@ -170,9 +170,8 @@ class SumLaw(CertifiedErrorLaw):
     def _has_path_around_poles(self, distances: Reals) -> Flags:
         """Return True for each distance at which the path goes around all poles.
 
-        Values between integers are smooth there.
-
-        This is so for wide Laplace noises, at distances beyond the reach of narrow Gaussian noises.
+        This is so for wide Laplace noises, at distances beyond the reach of narrow Gaussian noises. Values between
+        integers are smooth there.
         """
         if self.widest_laplace < _WIDE_SCALE or self._gaussian_variance >= _WIDE_VARIANCE:
             return np.zeros_like(distances, dtype=np.bool_)
@@ -362,13 +361,12 @@ def _log_inverse(
 ) -> Reals:
     """Return the logarithm of the density, or of the probability on the integers, at distances x >= 0.
 
-    f(x) = (1/2πi)·∫ M(s)·e^(−s·x) ds over a path that crosses the real axis near the saddle point θ of M(s)·e^(−s·x)
-    and bends to the right, as a hyperbola s(u) in z: z = w·(sin(β + iu) − sin β)/cos β, with w = (ln M)''(θ)^(−1/2);
-    the trapezoidal rule in u.
+    f(x) = (1/2πi)·∫ M(s)·e^(−s·x) ds with the transform M(s) = E[e^(s·Z)], over a path that crosses the real axis near
+    the saddle point θ of M(s)·e^(−s·x) and bends to the right, as a hyperbola s(u) in z: z = w·(sin(β + iu) − sin
+    β)/cos β, with w = (ln M)''(θ)^(−1/2); the trapezoidal rule in u.
 
     Source: Weideman and Trefethen (2007), *Parabolic and hyperbolic contours for computing the Bromwich integral*;
-    Daniels (1954) for the saddle point.
-    Numerical error: 1e-11 absolute where the logarithm is above −2000.
+    Daniels (1954) for the saddle point. Numerical error: 1e-11 absolute where the logarithm is above −2000.
     """
     different, owners = np.unique(distances, return_inverse=True)
     logarithms = np.empty_like(different)

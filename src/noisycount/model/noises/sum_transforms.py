@@ -69,7 +69,8 @@ class Normal:
 class Poles:
     """The transform of a sum of Laplace noises, continuous or discrete.
 
-    M(s) = Π (1 − s²/r²)^−n, and for noise on the integers M(s) = Π ((cosh r − 1)/(cosh r − cosh s))^n.
+    With n noises of each rate r = 1/scale, M(s) = Π (1 − s²/r²)^−n, and for noise on the integers M(s) = Π ((cosh r −
+    1)/(cosh r − cosh s))^n.
     """
 
     rates: Reals  # the different rates r = 1/scale, per record, shape (rates,)
@@ -265,7 +266,7 @@ _FAR = 300.0  # its squared hyperbolic sine, e^600/4, is still a double
 
 @frozen
 class Window:
-    """The transform of a window of errors around 0, by which masses are computed.
+    """The transform of a window of errors of a width w around 0, by which masses are computed.
 
     For continuous noise it is ∫ e^(s·u) du = 2·sinh(s·w/2)/s over |u| < w/2; on the integers it is the sum
     sinh(s·w/2)/sinh(s/2) over w points with gaps of 1. The density of Z plus the window, at w/2 or (w + 1)/2, is the

@@ -29,7 +29,7 @@ class Law(ABC):
 
     @abstractmethod
     def weights(self, bits: int) -> Iterator[Enclosed]:
-        """Yield enclosures of the weights of 0, 1, 2, …; if the range is finite, except the last."""
+        """Yield enclosures of the weights of 0, 1, 2, …, without that of the last number of a finite range."""
 
     @abstractmethod
     def total_weight(self, bits: int) -> Enclosed:

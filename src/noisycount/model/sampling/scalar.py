@@ -26,7 +26,8 @@ _GRID_BITS = 40  # at least 2^40 grid steps a scale; `Gaussian.release` states t
 def as_written(value: float | Fraction, name: str) -> Fraction:
     """Return the positive rational that a number stands for: a float stands for the decimal that Python prints.
 
-    Its terms are Python's integers: those of NumPy overflow silently, and noise would be too small.
+    The numerator and the denominator are Python's integers: those of NumPy overflow silently, and noise would be too
+    small.
     """
     number = positive_number(value, name)
     if isinstance(value, Fraction):

@@ -109,7 +109,7 @@ def least_squares_estimates(
 ) -> tuple[Reals, ...]:
     """Return the least-squares estimates of all nodes, which are consistent.
 
-    The estimate of a node is the sum of its cells'.
+    The estimate of a node is the sum of the estimates of its cells.
 
     They minimise Σ (answer − estimate)²/variance over the answers of all levels, the cells first. They are unbiased and
     have the least variance of all linear unbiased estimates. A node's count must be the sum of its cells' counts, so no
@@ -195,7 +195,11 @@ def margins_within(margins: Collection[Margin]) -> list[Margin]:
 def margin_errors(
     sizes: Sequence[int], margins: Collection[Margin], precisions: Mapping[Margin, float]
 ) -> dict[Margin, float]:
-    """Return the standard error of a row of each margin B: √(Σ_{A ⊆ B} d_A/p_A)/N_B."""
+    """Return the standard error of a row of each margin B: √(Σ_{A ⊆ B} d_A/p_A)/N_B.
+
+    A margin B with N_B rows is the sum of the residuals of all margins A within it. The residual of A has d_A free
+    values, each of the precision p_A = `precisions[A]`.
+    """
     return {
         margin: math.sqrt(
             math.fsum(

@@ -178,7 +178,7 @@ class TableLabels:
             yield (None,) * len(self.names)
 
     def texts(self, level: Level, node: int) -> tuple[str, ...]:
-        """Return the displayed keys of one node. For a column that it sums over, this is the list of the keys."""
+        """Return the displayed keys of one node. For a column over which the node sums, the text lists the keys."""
         if level.codes is None:
             return tuple(map(str, next(islice(self.node_labels(level), node, None))))
         return self._texts(level, level.codes, [node])[0]

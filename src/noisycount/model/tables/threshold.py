@@ -21,8 +21,8 @@ def threshold(noise: AdditiveNoise, delta: Fraction | float, groups: int) -> int
     Only keys that occur in the records receive noise, and only noisy counts of at least T are shown. A key held by a
     single unit is shown with probability p = P[Z >= T − 1]. At least one of the unit's g keys is shown with probability
     δ(T) = 1 − (1 − p)^g. If none of them is shown, the unit changes only counts of keys that other units have too.
-    Theorem 6.3 of the page “Accounting and partition selection” concludes, for units that are added, removed or
-    replaced,
+    Theorem 6.3 of the page “Accounting and partition selection” concludes for the tables M(D) and M(D') that are shown
+    about two data sets, which differ by a unit that is added, removed or replaced:
 
         P[M(D) in S] <= e^ε·P[M(D') in S] + δ(T).
 
