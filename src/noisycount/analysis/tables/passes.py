@@ -30,8 +30,6 @@ class Settings:
     extra_widths: tuple[Counts, ...]  # number of widths by which the range of each node's answers is extended
     # ends of the distributions of the nodes of each level; None: unknown
     ends: tuple[Bounds, ...] | None = None
-    # first tilts of each node of each level above the cells, shape (sets·zones,); None: typical ones
-    tilts: tuple[tuple[Reals, ...], ...] | None = None
     is_bounded: bool = False  # True if the probability that transforms neglect has upper bounds in the distributions
 
 
@@ -139,7 +137,7 @@ class UpwardPass:
     """Likelihoods of all counts given the answers at and below them, and the distribution of the root's count.
 
     Attributes:
-        settings: The settings, with the tilts that were found.
+        settings: The numerical settings.
         cells: The ranges of the cells.
         messages: The messages of the nodes of each level above the cells.
         branches: The nodes of each of these levels, in groups.
@@ -153,21 +151,18 @@ class UpwardPass:
         self.reaches = tuple(windows(model, settings, level) for level in range(len(levels)))
         self.messages: list[list[Message]] = [[] for _ in levels]
         self.branches: list[list[Branches]] = [[] for _ in levels]
-        tilts: list[list[Reals]] = [[] for _ in levels]
         widths, memory = self.cells.high - self.cells.low + 1, _MOST_KEPT
         for level in range(len(levels) - 1, -1, -1):
             empty = Message(0, np.zeros(0), 0.0)
             self.messages[level] = [empty] * model.tree.sizes[level]
-            tilts[level] = [empty.logs] * model.tree.sizes[level]
             for nodes, children in _groups_of_families(model, settings, level, widths):
                 split = self.split(level, nodes, children)
-                memory -= split.logs.size * (2 + split.final_tilts.shape[1])
+                memory -= split.logs.size * (2 + split.number_of_tilts)
                 self.branches[level].append(Branches(nodes, children, split if memory > 0 else None))
                 messages = self._messages(level, nodes, children, split)
-                for node, message, tilt in zip(nodes.tolist(), messages, split.final_tilts, strict=True):
-                    self.messages[level][node], tilts[level][node] = message, tilt
+                for node, message in zip(nodes.tolist(), messages, strict=True):
+                    self.messages[level][node] = message
             widths = np.array([message.logs.size for message in self.messages[level]])
-        self.settings = replace(settings, tilts=tuple(map(tuple, tilts)))
         root = self.messages[0][0]
         logs = root.logs
         if model.total is not None:
@@ -203,17 +198,10 @@ class UpwardPass:
             targets = lows.sum(axis=1)[:, None] + np.arange(number_of_sums, dtype=np.float64)
         elif is_positive and (is_near or products * zones > _MOST_WORK):
             targets = targets[:, zones // 2, None]
-        tilts = None
-        if settings.tilts is not None:
-            number_of_tilts = division.log_chances.size * targets.shape[1]
-            first_tilts = [settings.tilts[level][node] for node in nodes.tolist()]
-            tilts = (
-                np.array(first_tilts) if all(node_tilts.size == number_of_tilts for node_tilts in first_tilts) else None
-            )
         is_bounded = settings.is_bounded or (is_positive and is_small)
         wanted = self._ranges_from_answers(level, nodes)
         logs = logs.reshape(*shape, -1)
-        return Split(lows, logs, division, targets, is_positive, tilts, is_bounded, self.is_rough, wanted)
+        return Split(lows, logs, division, targets, is_positive, is_bounded, self.is_rough, wanted)
 
     def _ranges_from_answers(self, level: int, nodes: Counts) -> Bounds:
         """Return the ranges of counts of nodes, as far as their own answers and their bounds leave them possible."""

@@ -57,16 +57,6 @@ class Dirichlet:
         nodes, children = lows.shape
         shape = nodes, self.total.shape[1], children
         at_low = np.broadcast_to(_log_rising(lows[:, None], self.concentrations), shape)
-        tilted = tilt[..., None, None] * np.arange(width)
-        first = int(lows.min())
-        span = int(lows.max()) - first + width
-        if self.concentrations.size == shape[1] and span <= lows.size * width:
-            counts = np.arange(first, first + span - 1)
-            runs = np.lib.stride_tricks.sliding_window_view(
-                _cumulative_sums(log_rising_steps(counts, self.concentrations[0])), width, axis=-1
-            )
-            above = runs[:, lows - first].swapaxes(0, 1)
-            return LogWeights(at_low, above - above[..., :1] + tilted)
         counts = lows[:, None, :, None] + np.arange(width - 1)
         steps = log_rising_steps(counts, self.concentrations[..., None])
         steps = np.broadcast_to(steps, (*shape, width - 1)) + tilt[..., None, None]

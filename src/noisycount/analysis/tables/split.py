@@ -37,11 +37,11 @@ class Tilted(NamedTuple):
     most: Reals  # largest possible sum, same shape
 
 
-def tilt_to_mean(logs: Reals, goals: Reals, start: Reals, *, is_positive: bool) -> Tilted:
+def tilt_to_mean(logs: Reals, goals: Reals, *, is_positive: bool) -> Tilted:
     """Return weights tilted so that the mean of their sum is near a goal; positive sums need only a rough tilt.
 
     Newton's method, kept inside a bracket. No step is longer than what moves the widest summand by about one standard
-    deviation. Shapes: logs (nodes, sets, summands, width), goals (nodes, sets), start (nodes, sets).
+    deviation. Shapes: logs (nodes, sets, summands, width), goals (nodes, sets).
     """
     smallest, largest = _sum_range(logs)
     room = np.minimum(_ROOM, (largest - smallest) / 4)
@@ -50,7 +50,7 @@ def tilt_to_mean(logs: Reals, goals: Reals, start: Reals, *, is_positive: bool) 
     rows = logs.reshape(-1, *logs.shape[2:])
     laws, constants, tilts = rows, np.empty(len(rows)), np.empty(len(rows))
     low, high = np.full(len(rows), -np.inf), np.full(len(rows), np.inf)
-    active, trial = np.arange(len(rows)), start.ravel()  # rows without a tilt yet, and the tilts to try
+    active, trial = np.arange(len(rows)), np.zeros(len(rows))  # rows without a tilt yet, and the tilts to try
     for step in range(_STEPS):
         tilts[active] = trial
         is_whole = active.size == len(rows)  # without copies then
@@ -76,7 +76,7 @@ def tilt_to_mean(logs: Reals, goals: Reals, start: Reals, *, is_positive: bool) 
             steps = np.where(np.isfinite((high - low)[active]), np.inf, steps)
         trial, active = _next_tilts(trial, steps, low[active], high[active])[is_far], active[is_far]
     return Tilted(
-        tilts.reshape(start.shape), laws.reshape(logs.shape), constants.reshape(start.shape), smallest, largest
+        tilts.reshape(goals.shape), laws.reshape(logs.shape), constants.reshape(goals.shape), smallest, largest
     )
 
 
@@ -167,7 +167,6 @@ class Split:
     # nearest to it
     targets: Reals
     is_positive: bool = False  # True if sums are added up term by term; one zone is then enough
-    tilts: Reals | None = None  # first tilts that are tried, shape (nodes, sets·zones); None: typical ones
     is_bounded: bool = False  # True if messages have upper bounds where sums are too rare to be kept
     is_rough: bool = False  # True if the prior is learned and windows end where probabilities are small
     # range of the counts of each node, outside of which messages are not needed; None: all counts
@@ -193,9 +192,8 @@ class Split:
             np.repeat(values, self._zone_count, axis=1)
             for values in (weights.above + self.logs[:, None], base, weights.at_low.sum(axis=-1))
         )
-        start = np.zeros_like(base) if self.tilts is None else self.tilts - base
         goals = np.tile(self.targets - self.lows.sum(axis=-1)[:, None], base.shape[1] // self._zone_count)
-        tilted = tilt_to_mean(logs, goals, start, is_positive=self.is_positive)
+        tilted = tilt_to_mean(logs, goals, is_positive=self.is_positive)
         tilted_logs = None
         if self.is_bounded and logs.size * len(logs) <= _MOST_WEIGHTS:
             positions = np.arange(logs.shape[-1], dtype=np.float64)
@@ -208,9 +206,9 @@ class Split:
         return self._tilted_parts[0].laws
 
     @property
-    def final_tilts(self) -> Reals:
-        """Tilts in nats a record, shape (nodes, sets·zones)."""
-        return self._tilted_parts[0].tilts
+    def number_of_tilts(self) -> int:
+        """Number of tilted distributions of each child: one for each set of parameters and each zone."""
+        return self.division.log_chances.size * self._zone_count
 
     @cached_property
     def _child_sums(self) -> sums.FastSum | sums.PositiveSum:

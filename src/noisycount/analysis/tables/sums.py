@@ -199,7 +199,6 @@ def row_by_row(function: Callable[[Reals, Reals], Reals], first: Reals, second: 
 
 _GROUP = 32  # largest number of summands of one transform; more would have windows wider than the sum needs
 _CHUNK = 1 << 22  # numbers transformed at once
-_KEPT = 1 << 16  # numbers whose transforms are kept for the downward pass
 # Error of a transform and its inverse, relative to the root of the summed squares times the logarithm of the length.
 # This is four units in the last place; one or two occur.
 ERROR = 2.0**-50
@@ -348,16 +347,7 @@ class _SummandGroups:
 
     def _spectra(self, block: _Block) -> NDArray[np.complex128]:
         """Return the transforms of the distributions of the members of some groups."""
-        if self.weights.size * self.length > _KEPT * self.weights.shape[-1]:
-            return self._transformed(self.weights[block[0], :, block[1]])
-        return self._all_spectra
-
-    @cached_property
-    def _all_spectra(self) -> NDArray[np.complex128]:
-        """Transforms of the distributions of all members, of a small table."""
-        return self._transformed(self.weights)
-
-    def _transformed(self, weights: Reals) -> NDArray[np.complex128]:
+        weights = self.weights[block[0], :, block[1]]
         return np.fft.rfft(fold(weights, self.length), self.length, axis=-1)
 
     @property
