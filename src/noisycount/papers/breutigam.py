@@ -6,6 +6,7 @@ loss. Section 7 (Fig. 7) compares a sample with the count of a database of the s
 """
 
 import math
+from collections.abc import Collection
 from functools import partial
 from itertools import pairwise
 
@@ -30,9 +31,8 @@ from noisycount.papers.figure import (
     SIMILAR,
     ClaimCheck,
     Drawing,
-    number,
+    extremes,
     paper_of_key,
-    percent,
 )
 
 SIZE, SMALL = 1000, 100
@@ -94,89 +94,59 @@ def ratio_against_scale(size: int, noises: tuple[Noise, ...]) -> Drawing:
 
 
 def _gaussian_checks() -> tuple[ClaimCheck, ...]:
-    dp_deltas = [delta(Gaussian(scale)) for scale in SCALES]
-    sp_deltas = {rate: [delta(Gaussian(scale), Binomial(SIZE, rate)) for scale in SCALES] for rate in RATES}
-    rare_delta = delta(Gaussian(1.0), Binomial(SIZE, PLACES[0]))
-    deltas_text = "; ".join(
-        f"π = {rate:g}: {number(weak)} and {number(strong)}" for rate, (weak, strong) in sp_deltas.items()
-    )
+    worst = [delta(Gaussian(scale)) for scale in SCALES]
+    deltas = [[delta(Gaussian(scale), Binomial(SIZE, rate)) for scale in SCALES] for rate in RATES]
+    (weak, strong), rare = deltas[-1], delta(Gaussian(1.0), Binomial(SIZE, PLACES[0]))
     return (
         ClaimCheck(
-            f"{number(dp_deltas[0], 5)} and {number(dp_deltas[1], 5)}.",
-            [round(delta, 3) == printed_delta for delta, printed_delta in zip(dp_deltas, PRINTED, strict=True)],
+            {"worst": worst}, [round(delta, 3) == printed for delta, printed in zip(worst, PRINTED, strict=True)]
         ),
         ClaimCheck(
-            f"δ at ν = 1 and at ν = 3: {deltas_text}. At π = 0.01 tripling the noise lowers δ by "
-            f"{percent(1 - sp_deltas[0.01][1] / sp_deltas[0.01][0])}, to "
-            f"{number(sp_deltas[0.01][1] / dp_deltas[1], 2)} times the δ of the worst case.",
-            [MUCH * pair[1] < dp_deltas[1] and pair[1] > NEARLY * pair[0] for pair in sp_deltas.values()],
+            {"deltas": deltas, "fall": 1 - strong / weak, "ratio": strong / worst[1]},
+            [MUCH * pair[1] < worst[1] and pair[1] > NEARLY * pair[0] for pair in deltas],
         ),
-        ClaimCheck(
-            f"at π = {PLACES[0]:g} and ν = 1, δ = {number(rare_delta)} against {number(dp_deltas[0])}.",
-            [rare_delta > NEARLY * dp_deltas[0]],
-        ),
+        ClaimCheck({"rare": rare, "worst": worst[0]}, [rare > NEARLY * worst[0]]),
     )
 
 
 def _laplace_checks() -> tuple[ClaimCheck, ...]:
     settings = [(scale, rate) for scale in SCALES for rate in RATES]
-    ratios = [(ratio(Laplace, SIZE, r, s), ratio(Gaussian, SIZE, r, s)) for s, r in settings]
+    ratios = [ratio(Laplace, SIZE, r, s) / ratio(Gaussian, SIZE, r, s) for s, r in settings]
     deltas = [
         (delta(Laplace(s), population), delta(Gaussian(s), population), delta(Gaussian(s * 2**0.5), population))
         for s, population in ((s, Binomial(SIZE, r)) for s, r in settings)
     ]
     return (
+        ClaimCheck({"ratios": extremes(ratios)}, [1 / SIMILAR < value < SIMILAR for value in ratios]),
         ClaimCheck(
-            f"over both ν and the three π, DP/SP is {number(min(a / b for a, b in ratios))} to "
-            f"{number(max(a / b for a, b in ratios))} times that of Gaussian noise.",
-            [1 / SIMILAR < a / b < SIMILAR for a, b in ratios],
-        ),
-        ClaimCheck(
-            f"at the same ν its δ is {number(min(a / b for a, b, _ in deltas))} to "
-            f"{number(max(a / b for a, b, _ in deltas))} times that of Gaussian noise; at the same variance it is "
-            f"{number(min(a / c for a, _, c in deltas))} to {number(max(a / c for a, _, c in deltas), 4)} times.",
+            {
+                "same_scale": extremes(a / b for a, b, _ in deltas),
+                "same_variance": extremes(a / c for a, _, c in deltas),
+            },
             [all(a < b for a, b, _ in deltas), all(a < c for a, _, c in deltas)],
         ),
     )
 
 
 def _checks_at_strong_privacy(noise: Noise) -> tuple[ClaimCheck, ...]:
-    ratios = {rate: ratio(noise, SIZE, rate, 10.0) for rate in RATES}
-    ratios_text = ", ".join(f"{number(ratio_at_rate)} at π = {rate:g}" for rate, ratio_at_rate in ratios.items())
+    ratios = [ratio(noise, SIZE, rate, 10.0) for rate in RATES]
     error = noise(10.0).variance ** 0.5
-    error_shares = {rate: error / (SIZE * rate) for rate in RATES}
-    shares_text = ", ".join(f"{percent(share)} at π = {rate:g}" for rate, share in error_shares.items())
+    shares = [error / (SIZE * rate) for rate in RATES]
     return (
-        ClaimCheck(f"{ratios_text}.", [ratio_at_rate > CLEARLY for ratio_at_rate in ratios.values()]),
-        ClaimCheck(
-            f"at ν = 10 the standard error is {number(error)} records; as a share of the mean count, {shares_text}.",
-            [MUCH * share > 1 for share in error_shares.values()],
-        ),
+        ClaimCheck({"ratios": ratios}, [ratio_at_rate > CLEARLY for ratio_at_rate in ratios]),
+        ClaimCheck({"error": error, "shares": shares}, [MUCH * share > 1 for share in shares]),
     )
 
 
 def _checks_of_small_databases() -> tuple[ClaimCheck, ...]:
-    pairs = {
-        (rate, scale): tuple(delta(Gaussian(scale), Binomial(size, rate)) for size in (SMALL, SIZE))
-        for rate in RATES
-        for scale in (1.0, 10.0)
-    }
-    size_ratios = {setting: small / large for setting, (small, large) in pairs.items()}
-    weak_text = ", ".join(f"{number(size_ratios[rate, 1.0])} (π = {rate:g})" for rate in RATES)
-    strong_text = ", ".join(number(size_ratios[rate, 10.0]) for rate in RATES)
-    dp_over_sp = {rate: ratio(Gaussian, SMALL, rate, 1.0) for rate in RATES}
+    ratios = [ratio(Gaussian, SMALL, rate, 1.0) for rate in RATES]
+    weak, strong = (
+        [delta(Gaussian(s), Binomial(SMALL, rate)) / delta(Gaussian(s), Binomial(SIZE, rate)) for rate in RATES]
+        for s in (1.0, 10.0)
+    )
     return (
-        ClaimCheck(
-            "with Gaussian noise at ν = 1, the δ of the worst case divided by that of statistical privacy is "
-            + ", ".join(f"{number(quotient)} (π = {rate:g})" for rate, quotient in dp_over_sp.items())
-            + ".",
-            [quotient > MUCH for quotient in dp_over_sp.values()],
-        ),
-        ClaimCheck(
-            f"with Gaussian noise, δ with 100 records divided by δ with 1,000 is {weak_text} at ν = 1, and "
-            f"{strong_text} at ν = 10.",
-            [quotient < SIMILAR for quotient in size_ratios.values()],
-        ),
+        ClaimCheck({"ratios": ratios}, [quotient > MUCH for quotient in ratios]),
+        ClaimCheck({"weak": weak, "strong": strong}, [quotient < SIMILAR for quotient in (*weak, *strong)]),
     )
 
 
@@ -215,27 +185,16 @@ def equal_losses_against_rate() -> Drawing:
 
 
 def _check_equal_delta(deltas: dict[float, Deltas]) -> ClaimCheck:
-    gaps = {
-        rate: abs(deltas_of_mechanisms["sample"] / deltas_of_mechanisms["Gaussian"] - 1)
-        for rate, deltas_of_mechanisms in deltas.items()
-    }
+    gaps = {rate: abs(value["sample"] / value["Gaussian"] - 1) for rate, value in deltas.items()}
     usual = max(gap for rate, gap in gaps.items() if rate >= USUAL_RATE)
     worst = max(gaps, key=lambda rate: gaps[rate])
-    return ClaimCheck(
-        f"their δ differ by at most {percent(usual)} for π from {USUAL_RATE:g} to 0.5, and by {percent(gaps[worst])} "
-        f"at π = {number(worst)}, where few records of a sample are positive.",
-        [usual < ALIKE, gaps[worst] < ALIKE],
-    )
+    return ClaimCheck({"usual": usual, "largest": gaps[worst], "rate": worst}, [usual < ALIKE, gaps[worst] < ALIKE])
 
 
 def _check_laplace_worse(sample_size: int) -> ClaimCheck:
-    deltas = {rate: equal_losses(rate, sample_size) for rate in (0.5, 0.1, 0.01)}
-    excess = {rate: value["Laplace"] / value["Gaussian"] - 1 for rate, value in deltas.items()}
-    excess_text = ", ".join(f"{percent(value)} (π = {rate:g})" for rate, value in excess.items())
-    return ClaimCheck(
-        f"its δ is {excess_text} above that of Gaussian noise.",
-        [abs(value - PRINTED_EXTRA) < PRINTED_EXTRA / 4 for value in excess.values()],
-    )
+    deltas = [equal_losses(rate, sample_size) for rate in RATES]
+    excess = [value["Laplace"] / value["Gaussian"] - 1 for value in deltas]
+    return ClaimCheck({"excess": excess}, [abs(value - PRINTED_EXTRA) < PRINTED_EXTRA / 4 for value in excess])
 
 
 def equal_losses_against_share() -> Drawing:
@@ -252,45 +211,33 @@ def equal_losses_against_share() -> Drawing:
     checks = (
         _check_curves_coincide(every),
         _check_laplace_always_worse(ratios),
-        _check_laplace_deteriorates(ratios),
+        _check_laplace_deteriorates(ratios.values()),
     )
     return Drawing(tuple(panels), checks)
 
 
 def _check_curves_coincide(deltas: dict[tuple[float, int], Deltas]) -> ClaimCheck:
-    gaps = {
-        setting: abs(deltas_of_mechanisms["sample"] / deltas_of_mechanisms["Gaussian"] - 1)
-        for setting, deltas_of_mechanisms in deltas.items()
-    }
+    gaps = {setting: abs(value["sample"] / value["Gaussian"] - 1) for setting, value in deltas.items()}
     large = max(gap for (_, m), gap in gaps.items() if m >= SHARE * SIZE)
-    small = max(gaps, key=lambda setting: gaps[setting])
+    rate, m = small = max(gaps, key=lambda setting: gaps[setting])
     return ClaimCheck(
-        f"they differ by at most {percent(large)} for λ from {SHARE:g} on. At worst one is "
-        f"{number(1 + gaps[small])} times the other, at π = {small[0]:g} and λ = {small[1] / SIZE:g}.",
+        {"large": large, "factor": 1 + gaps[small], "rate": rate, "share": m / SIZE},
         [large < ALIKE, gaps[small] < ALIKE],
     )
 
 
 def _check_laplace_always_worse(ratios: dict[float, list[float]]) -> ClaimCheck:
-    free = " and ".join(f"{number(_largest_private_share(rate))} (π = {rate:g})" for rate in ratios)
-    worse = " and ".join(
-        number(next(m for m, ratio in zip(DRAWN, curve, strict=True) if ratio > 1) / SIZE) for curve in ratios.values()
-    )
+    worse = [next(m for m, ratio in zip(DRAWN, curve, strict=True) if ratio > 1) / SIZE for curve in ratios.values()]
     return ClaimCheck(
-        f"up to λ = {free} noise of the same loss is ε-differentially private, and its δ is 0. It is worse from λ = "
-        f"{worse} on.",
+        {"free": list(map(_largest_private_share, ratios)), "worse": worse},
         [ratio > 1 for curve in ratios.values() for ratio in curve],
     )
 
 
-def _check_laplace_deteriorates(ratios: dict[float, list[float]]) -> ClaimCheck:
-    peaks = " and ".join(
-        f"{number(max(curve))} at λ = {number(DRAWN[curve.index(max(curve))] / SIZE)} (π = {rate:g})"
-        for rate, curve in ratios.items()
-    )
+def _check_laplace_deteriorates(curves: Collection[list[float]]) -> ClaimCheck:
+    shares = [DRAWN[curve.index(max(curve))] / SIZE for curve in curves]
     return ClaimCheck(
-        f"its δ divided by that of Gaussian noise rises to {peaks}. For smaller λ the quotient falls to 0.",
-        [a >= b for curve in ratios.values() for a, b in pairwise(curve)],
+        {"peaks": list(map(max, curves)), "shares": shares}, [a >= b for curve in curves for a, b in pairwise(curve)]
     )
 
 
@@ -322,58 +269,35 @@ def delta_of_samples() -> Drawing:
         Line("proved", STYLES["proved"], PARTS, tuple(proved)),
         Line("sample", STYLES["sample"], PARTS, tuple(exact)),
     )
-    checks = (
-        _check_better_than_bound(exact, conjectured),
-        _check_conjecture(exact, proved, conjectured),
-        _check_maximum(exact),
-    )
-    return Drawing.from_lines(lines, *checks)
+    return Drawing.from_lines(lines, *_checks_of_bounds(exact, conjectured, proved))
 
 
-def _check_better_than_bound(exact: list[float], conjectured: list[float]) -> ClaimCheck:
+def _checks_of_bounds(exact: list[float], conjectured: list[float], proved: list[float]) -> tuple[ClaimCheck, ...]:
     shares = [delta / bound for delta, bound in zip(exact[:-1], conjectured[:-1], strict=True)]
-    return ClaimCheck(f"for λ < 1 its δ is {number(min(shares))} to {number(max(shares))} of that.", [max(shares) < 1])
-
-
-def _check_conjecture(exact: list[float], proved: list[float], conjectured: list[float]) -> ClaimCheck:
-    shares = [bound / conjecture for bound, conjecture in zip(proved, conjectured, strict=True)]
+    proved_shares = [bound / conjecture for bound, conjecture in zip(proved, conjectured, strict=True)]
     triples = zip(exact, proved, conjectured, strict=True)
-    return ClaimCheck(
-        "proved since, for every symmetric query of independent records. For counts the bound that "
-        f"is proved is {number(min(shares))} to {number(max(shares))} of the conjectured one in "
-        "this figure. In print the rate is λ = n/m; m/n is meant.",
-        [all(delta <= bound * ROUNDING <= conjecture * ROUNDING**2 for delta, bound, conjecture in triples)],
-    )
-
-
-def _check_maximum(exact: list[float]) -> ClaimCheck:
     best = exact.index(max(exact))
-    return ClaimCheck(
-        f"from {number(exact[-1])} at λ = 1 to {number(exact[best])} at λ = {number(PARTS[best])}, the largest at the "
-        f"{len(PARTS)} λ that are drawn, and down to {number(exact[0])} at λ = {number(PARTS[0])}.",
-        [exact[-1] < exact[best] > exact[0]],
+    return (
+        ClaimCheck({"shares": extremes(shares)}, [max(shares) < 1]),
+        ClaimCheck(
+            {"shares": extremes(proved_shares)},
+            [all(delta <= bound * ROUNDING <= conjecture * ROUNDING**2 for delta, bound, conjecture in triples)],
+        ),
+        ClaimCheck(
+            {"deltas": (exact[-1], exact[best], exact[0]), "share": PARTS[best], "places": len(PARTS)},
+            [exact[-1] < exact[best] > exact[0]],
+        ),
     )
 
 
 def claim_checks() -> tuple[ClaimCheck, ...]:
     """Return the claims of Lemma 5 and of the conclusion on rare properties."""
-    scale, few = 10.0, (1, 10, 100)  # scale of the noise, and expected numbers of positive records
-    curve = privacy_curve(Laplace(scale), Binomial(SIZE, 0.1))
-    bound = 1 / scale
-    just_below = curve.delta(bound * (1 - 1e-3))
-    rare = {expected: privacy_curve(Exact(), Binomial(SIZE, expected / SIZE)).delta(EPSILON) for expected in few}
+    curve = privacy_curve(Laplace(10.0), Binomial(SIZE, 0.1))
+    at_bound, just_below = curve.delta(0.1), curve.delta(0.1 * (1 - 1e-3))  # ε = 0.1 is 1/ψ
+    deltas = [privacy_curve(Exact(), Binomial(SIZE, few / SIZE)).delta(EPSILON) for few in (1, 10, 100)]
     return (
-        ClaimCheck(
-            f"noise of {scale:g} records: δ({bound:g}) = {number(curve.delta(bound))}, and "
-            f"δ({bound * (1 - 1e-3):g}) = {number(just_below)}: exactly the same noise.",
-            [curve.delta(bound) == 0, just_below > 0],
-        ),
-        ClaimCheck(
-            f"without noise, n = {SIZE:,} and ε = {EPSILON}, δ is "
-            + ", ".join(f"{number(delta)} ({expected} expected)" for expected, delta in rare.items())
-            + f". It is never below 1/n = {number(1 / SIZE)}.",
-            [rare[1] > MUCH * rare[10], min(rare.values()) < 1 / SIZE],
-        ),
+        ClaimCheck({"at_bound": at_bound, "just_below": just_below}, [at_bound == 0, just_below > 0]),
+        ClaimCheck({"deltas": deltas}, [deltas[0] > MUCH * deltas[1], min(deltas) < 1 / SIZE]),
     )
 
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 from functools import cache, partial
 from html import escape
 from importlib.resources import files
+from string import Formatter
 from typing import Any, NamedTuple, Self
 
 from noisycount.charts.chart import chart
@@ -117,9 +118,9 @@ class Figure(Plot):
 
 
 class ClaimCheck(NamedTuple):
-    """Our result on a claim, whose text is in `figures.toml`."""
+    """Our result on a claim. `figures.toml` has the claim, and the sentence with our numbers: `found`."""
 
-    found: str  # our numbers, as a sentence
+    numbers: Mapping[str, Any]  # value of each field of the sentence: a number, a text, or a sequence of them
     parts_hold: Sequence[bool]  # True for each part of the claim that holds
 
 
@@ -188,9 +189,27 @@ def _claims_with_verdicts(text: dict[str, Any], checks: Sequence[ClaimCheck]) ->
     if len(stated) != len(checks):
         raise ValueError(f"figures.toml has {len(stated)} claims, the code {len(checks)} checks: give one for each")
     return tuple(
-        Claim(claim["source"], claim["says"], check.found, Verdict.from_checks(*check.parts_hold))
+        Claim(
+            claim["source"],
+            claim["says"],
+            _Sentence().vformat(claim["found"], (), check.numbers),
+            Verdict.from_checks(*check.parts_hold),
+        )
         for claim, check in zip(stated, checks, strict=True)
     )
+
+
+class _Sentence(Formatter):
+    """Sentence of `figures.toml` with fields such as {ratio}, {ratio:4} for four significant digits, and {share:%}."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:  # noqa: ANN401 - a number, a text, or a sequence
+        if isinstance(value, (list, tuple)):
+            return ", ".join(self.format_field(item, format_spec) for item in value)
+        if format_spec == "%":
+            return percent(value)
+        if isinstance(value, str) or not (format_spec or "3").isdigit():
+            return format(value, format_spec)
+        return number(value, int(format_spec or 3))
 
 
 @cache
@@ -211,6 +230,12 @@ def number(value: float, digits: int = 3) -> str:
     if power:
         text = f"{float(text):.0f}" if int(power) > 0 else f"{mantissa}e{int(power)}"
     return text.replace("-", "\N{MINUS SIGN}", 1) if value < 0 else text
+
+
+def extremes(values: Iterable[float]) -> tuple[float, float]:
+    """Return the smallest and the largest value."""
+    ordered = sorted(values)
+    return ordered[0], ordered[-1]
 
 
 def percent(share: float) -> str:

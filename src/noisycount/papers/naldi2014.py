@@ -16,7 +16,7 @@ from noisycount.charts.plot import Line, Panel
 from noisycount.charts.theme import GUIDE, STYLES
 from noisycount.model.noises.laplace import Laplace
 from noisycount.model.populations.binomial import Binomial
-from noisycount.papers.figure import ALIKE, CLOSE, NEARLY, ClaimCheck, Drawing, number, paper_of_key, percent
+from noisycount.papers.figure import ALIKE, CLOSE, NEARLY, ClaimCheck, Drawing, extremes, paper_of_key
 
 SIZES = (100, 1000)
 RATE, EPSILON = 0.3, 0.1
@@ -91,73 +91,44 @@ def error_against_rate() -> Drawing:
 
 
 def _error_checks(size: int) -> tuple[ClaimCheck, ...]:
-    raw = {epsilon: error("answer", size, RATE, epsilon) for epsilon in EPSILONS}
-    mean = {epsilon: error("mean", size, RATE, epsilon) for epsilon in EPSILONS}
-    high, low = EPSILONS[0], EPSILONS[-1]
-    gap = 1 - mean[high] / raw[high]
-    limit = guess_error(size, RATE)
-    shares = [bayes_error / raw[epsilon] for epsilon, bayes_error in mean.items()]
-    better: tuple[Estimated, ...] = ("median", "rounded")
+    errors = {by: [error(by, size, RATE, epsilon) for epsilon in EPSILONS] for by in EVERY}
+    answer, mean, limit = errors["answer"], errors["mean"], guess_error(size, RATE)
+    gap = 1 - mean[0] / answer[0]
+    shares = [bayes_error / raw_error for bayes_error, raw_error in zip(mean, answer, strict=True)]
     wins = {
-        by: sum(error(by, size, RATE, epsilon) <= bayes_error for epsilon, bayes_error in mean.items()) for by in better
+        by: sum(value <= bayes_error for value, bayes_error in zip(errors[by], mean, strict=True))
+        for by in ("median", "rounded")
     }
     return (
+        ClaimCheck({"gap": gap, **{by: values[0] for by, values in errors.items()}}, [abs(gap) < CLOSE]),
         ClaimCheck(
-            f"at ε = {high:g} the error of the mean is {number(mean[high])}, {percent(gap)} below the "
-            f"{number(raw[high])} of the answer; rounding the answer gives "
-            f"{number(error('rounded', size, RATE, high))}, the median {number(error('median', size, RATE, high))}.",
-            [abs(gap) < CLOSE],
+            {"limit": limit, "share": mean[-1] / limit, "answer": answer[-1]},
+            [max(mean) <= limit * (1 + 1e-9), mean[-1] > NEARLY * limit],
         ),
-        ClaimCheck(
-            f"its error stays below {number(limit, 4)}, the error of the best guess without an answer. At ε = {low:g} "
-            f"it is {percent(mean[low] / limit)} of that; the error of the noisy answer is {number(raw[low])}.",
-            [max(mean.values()) <= limit * (1 + 1e-9), mean[low] > NEARLY * limit],
-        ),
-        ClaimCheck(
-            f"over these ε it is {number(min(shares))} to {number(max(shares), 4)} times that of the answer. The "
-            f"median is at least as good as the mean at {wins['median']} of {len(EPSILONS)} ε, the rounded answer at "
-            f"{wins['rounded']}.",
-            [share < 1 for share in shares],
-        ),
+        ClaimCheck({"shares": extremes(shares), **wins}, [share < 1 for share in shares]),
     )
 
 
 def _error_privacy_checks(size: int) -> tuple[ClaimCheck, ...]:
     gains = [1 - error("mean", size, RATE, epsilon) / error("answer", size, RATE, epsilon) for epsilon in EPSILONS]
-    mean_errors = {epsilon: error("mean", size, RATE, epsilon) for epsilon in (1.0, EPSILON)}
-    median = {epsilon: error("median", size, RATE, epsilon) for epsilon in mean_errors}
-    errors_text = "; ".join(
-        f"ε = {epsilon:g}: answer {number(1 / epsilon)}, mean {number(mean, 5)}, median {number(median[epsilon], 5)}"
-        for epsilon, mean in mean_errors.items()
-    )
-    return (
-        ClaimCheck(
-            f"{errors_text}. The gain of the mean grows from {percent(gains[0])} at ε = {EPSILONS[0]:g} "
-            f"to {percent(gains[-1])} at ε = {EPSILONS[-1]:g}.",
-            [gains[-1] == max(gains), gains[0] < gains[-1]],
-        ),
-    )
+    means, medians = ([error(by, size, RATE, epsilon) for epsilon in (1.0, EPSILON)] for by in ("mean", "median"))
+    numbers = {"means": means, "medians": medians, "gains": (gains[0], gains[-1])}
+    return (ClaimCheck(numbers, [gains[-1] == max(gains), gains[0] < gains[-1]]),)
 
 
 def _error_rate_checks() -> tuple[ClaimCheck, ...]:
-    answer_errors = [error("answer", size, rate, EPSILON) for size in SIZES for rate in RATES]
-    curves = {size: [error("mean", size, rate, EPSILON) for rate in RATES] for size in SIZES}
-    peaks = {size: RATES[curve.index(max(curve))] for size, curve in curves.items()}
+    answers = [error("answer", size, rate, EPSILON) for size in SIZES for rate in RATES]
+    curves = [[error("mean", size, rate, EPSILON) for rate in RATES] for size in SIZES]
+    peaks = [RATES[curve.index(max(curve))] for curve in curves]
     return (
         ClaimCheck(
-            f"from {number(min(answer_errors), 6)} to {number(max(answer_errors), 6)}.",
-            [all(math.isclose(value, 1 / EPSILON, rel_tol=1e-9) for value in answer_errors)],
+            {"answers": extremes(answers)}, [math.isclose(value, 1 / EPSILON, rel_tol=1e-9) for value in answers]
         ),
         ClaimCheck(
-            "; ".join(
-                f"n = {size:,}: {number(curve[0])} at p = {RATES[0]:g}, largest "
-                f"{number(max(curve))} at p = {peaks[size]:g}"
-                for size, curve in curves.items()
-            )
-            + ".",
+            {"first": [curve[0] for curve in curves], "largest": list(map(max, curves)), "peaks": peaks},
             [
-                *(peak == 0.5 for peak in peaks.values()),  # noqa: PLR2004  (as claimed)
-                *(min(curve) in {curve[0], curve[-1]} for curve in curves.values()),
+                *(peak == 0.5 for peak in peaks),  # noqa: PLR2004  (as claimed)
+                *(min(curve) in {curve[0], curve[-1]} for curve in curves),
             ],
         ),
     )
@@ -179,69 +150,47 @@ def improvement_against_rate() -> Drawing:
 
 
 def _improvement_checks() -> tuple[ClaimCheck, ...]:
-    curves = {size: [improvement("mean", size, RATE, e) for e in EPSILONS] for size in SIZES}
-    minima = {size: min(curve) for size, curve in curves.items()}
-    epsilons = {size: EPSILONS[curve.index(minima[size])] for size, curve in curves.items()}
+    curves = [[improvement("mean", size, RATE, epsilon) for epsilon in EPSILONS] for size in SIZES]
+    least = list(map(min, curves))
     return (
         ClaimCheck(
-            "; ".join(
-                f"n = {size:,}: from {number(minima[size], 5)} (at ε = {number(epsilons[size])}) to "
-                f"{number(max(curve), 5)}"
-                for size, curve in curves.items()
-            )
-            + f". The median at ε = 1: {number(improvement('median', SIZES[0], RATE, 1.0), 5)} against "
-            f"{number(improvement('mean', SIZES[0], RATE, 1.0), 5)} of the mean (n = {SIZES[0]}).",
-            [probability > EVEN for curve in curves.values() for probability in curve],
+            {
+                "least": least,
+                "epsilons": [EPSILONS[curve.index(min(curve))] for curve in curves],
+                "most": list(map(max, curves)),
+                **{by: improvement(by, SIZES[0], RATE, 1.0) for by in ("median", "mean")},
+            },
+            [probability > EVEN for curve in curves for probability in curve],
         ),
         ClaimCheck(
-            "from little noise on it first decreases; "
-            + "; ".join(
-                f"n = {size:,}: from {number(curve[0])} at ε = {EPSILONS[0]:g} to {number(minima[size], 4)}, and then "
-                f"up to {number(curve[-1])} at ε = {EPSILONS[-1]:g}"
-                for size, curve in curves.items()
-            )
-            + ".",
-            [b >= a for curve in curves.values() for a, b in pairwise(curve)],
+            {"first": [curve[0] for curve in curves], "least": least, "last": [curve[-1] for curve in curves]},
+            [b >= a for curve in curves for a, b in pairwise(curve)],
         ),
     )
 
 
 def _improvement_privacy_checks() -> tuple[ClaimCheck, ...]:
     weak = [epsilon for epsilon in EPSILONS if epsilon > 1]
-    pairs = [
-        (error("mean", size, RATE, epsilon), error("answer", size, RATE, epsilon)) for size in SIZES for epsilon in weak
-    ]
-    largest_difference = max(1 - mean / answer for mean, answer in pairs)
-    largest_probability = max(improvement("mean", size, RATE, epsilon) for size in SIZES for epsilon in weak)
+    cases = [(size, epsilon) for size in SIZES for epsilon in weak]
+    means, answers = ([error(by, size, RATE, epsilon) for size, epsilon in cases] for by in ("mean", "answer"))
+    difference = max(1 - mean / answer for mean, answer in zip(means, answers, strict=True))
+    probability = max(improvement("mean", size, RATE, epsilon) for size, epsilon in cases)
     return (
         ClaimCheck(
-            f"for ε from {number(weak[-1])} to {number(weak[0])} the mean is off by "
-            f"{number(min(a for a, _ in pairs))} to {number(max(a for a, _ in pairs))}, the answer "
-            f"by {number(min(b for _, b in pairs))} to {number(max(b for _, b in pairs))}.",
-            [a < b < 1 for a, b in pairs],
+            {"epsilons": extremes(weak), "means": extremes(means), "answers": extremes(answers)},
+            [mean < answer < 1 for mean, answer in zip(means, answers, strict=True)],
         ),
         ClaimCheck(
-            f"for these ε the average errors differ by at most {percent(largest_difference)}, but the mean is "
-            f"closer with a probability of up to {number(largest_probability)}.",
-            [largest_difference < CLOSE, largest_probability - EVEN < CLOSE],
+            {"difference": difference, "probability": probability}, [difference < CLOSE, probability - EVEN < CLOSE]
         ),
     )
 
 
 def _improvement_rate_checks() -> tuple[ClaimCheck, ...]:
-    curves = {size: [improvement("mean", size, r, EPSILON) for r in RATES] for size in SIZES}
-    worst_rates = {size: RATES[curve.index(min(curve))] for size, curve in curves.items()}
-    return (
-        ClaimCheck(
-            "; ".join(
-                f"n = {size:,}: least {number(min(curve), 4)} at p = {worst_rates[size]:g}, "
-                f"{number(curve[0], 4)} at p = {RATES[0]:g}"
-                for size, curve in curves.items()
-            )
-            + ".",
-            [worst_rate == EVEN for worst_rate in worst_rates.values()],
-        ),
-    )
+    curves = [[improvement("mean", size, rate, EPSILON) for rate in RATES] for size in SIZES]
+    rates = [RATES[curve.index(min(curve))] for curve in curves]
+    numbers = {"least": list(map(min, curves)), "rates": rates, "first": [curve[0] for curve in curves]}
+    return (ClaimCheck(numbers, [rate == EVEN for rate in rates]),)
 
 
 def claim_checks() -> tuple[ClaimCheck, ...]:
@@ -257,26 +206,20 @@ def claim_checks() -> tuple[ClaimCheck, ...]:
     count, noise = 2 * math.sqrt(10000 * RATE * (1 - RATE)), 2 * math.sqrt(2) / EPSILON
     raw = {epsilon: error("answer", 100, RATE, epsilon) for epsilon in (1.0, EPSILON)}
     return (
+        ClaimCheck({"largest": largest}, [math.isclose(largest, (1 + math.exp(-EPSILON * 100)) / 2), largest > EVEN]),
         ClaimCheck(
-            f"{number(largest, 7)} for n = 100 and ε = {EPSILON}, where the count is 0 or n.",
-            [math.isclose(largest, (1 + math.exp(-EPSILON * 100)) / 2), largest > EVEN],
-        ),
-        ClaimCheck(
-            f"for odd n the two sides are equal. For even n the smallest is e^(−εn/2), at n/2, and the right side is "
-            f"cosh(ε/2) times as large: for n = 100 and ε = {EPSILON} {number(bounds[100][0], 6)} for "
-            f"{number(smallest, 6)}.",
+            {"bound": bounds[100][0], "smallest": smallest},
             [math.isclose(*bounds[size], rel_tol=tolerance) for size, tolerance in ((99, 1e-9), (100, ALIKE))],
         ),
         ClaimCheck(
-            f"{number(count, 5)} and {number(noise, 5)}, cut off rather than rounded in print.",
+            {"count": count, "noise": noise},
             [
                 math.floor(10 * exact) / 10 == printed
                 for exact, printed in zip((count, noise), PRINTED_WIDTHS, strict=True)
             ],
         ),
         ClaimCheck(
-            ", ".join(f"{number(value, 6)} at ε = {epsilon:g}" for epsilon, value in raw.items()) + ".",
-            [math.isclose(value * epsilon, 1) for epsilon, value in raw.items()],
+            {"errors": list(raw.values())}, [math.isclose(value * epsilon, 1) for epsilon, value in raw.items()]
         ),
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 from noisycount.analysis import relative_error
 from noisycount.charts.plot import Line
 from noisycount.charts.theme import LEVELS
-from noisycount.papers.figure import ClaimCheck, Drawing, number, paper_of_key
+from noisycount.papers.figure import ClaimCheck, Drawing, paper_of_key
 
 COUNT = 100  # c in Fig. 1
 EPSILONS = (0.02, 0.05, 0.1, 0.2)
@@ -35,21 +35,12 @@ def iso_epsilons() -> Drawing:
 def _check_example() -> ClaimCheck:
     exact = relative_error.epsilon_for_relative_error(COUNT, 0.2, 0.8)
     printed = math.log(1 - 0.8) / (0.2 * COUNT)
-    return ClaimCheck(
-        f"the printed formula gives {number(printed)}; with its minus sign, as in eq. (10), λ = {number(exact)}.",
-        [round(exact, 2) == PRINTED, round(printed, 2) == PRINTED],
-    )
+    return ClaimCheck({"printed": printed, "exact": exact}, [round(exact, 2) == PRINTED, round(printed, 2) == PRINTED])
 
 
 def _check_wider_interval() -> ClaimCheck:
-    widths = [relative_error.relative_error(COUNT, 0.8, epsilon) for epsilon in EPSILONS]
-    widths_text = ", ".join(
-        f"{number(100 * width)} % (λ = {epsilon:g})" for epsilon, width in zip(EPSILONS, widths, strict=True)
-    )
-    return ClaimCheck(
-        f"w = −ln(1 − p)/(λc): half the λ doubles w. At p = 80 % w is {widths_text}.",
-        [wide > narrow for wide, narrow in pairwise(widths)],
-    )
+    widths = [100 * relative_error.relative_error(COUNT, 0.8, epsilon) for epsilon in EPSILONS]
+    return ClaimCheck({"widths": widths}, [wide > narrow for wide, narrow in pairwise(widths)])
 
 
 def epsilon_against_count() -> Drawing:
@@ -63,15 +54,10 @@ def epsilon_against_count() -> Drawing:
         )
         for (within, confidence), style in zip(GOALS, LEVELS, strict=False)
     ]
-    return Drawing.from_lines(lines, _check_falling_lines(lines), _check_interval_reveals_count())
-
-
-def _check_falling_lines(lines: list[Line]) -> ClaimCheck:
-    ranges_text = ", ".join(f"from {number(line.ys[0])} to {number(line.ys[-1])}" for line in lines)
-    return ClaimCheck(
-        f"ε is −ln(1 − p)/(wc): ten times the count, a tenth of ε. From c = 10 to 1,000 it falls {ranges_text}.",
-        [a > b for line in lines for a, b in pairwise(line.ys)],
+    check = ClaimCheck(
+        {"ends": [(line.ys[0], line.ys[-1]) for line in lines]}, [a > b for line in lines for a, b in pairwise(line.ys)]
     )
+    return Drawing.from_lines(lines, check, _check_interval_reveals_count())
 
 
 def _check_interval_reveals_count() -> ClaimCheck:
@@ -81,18 +67,15 @@ def _check_interval_reveals_count() -> ClaimCheck:
         relative_error.relative_confidence(c, 0.2, epsilon) for c, epsilon in zip(counts, epsilons, strict=True)
     ]
     return ClaimCheck(
-        "an ε that is computed from the true count reveals the count, whatever the noise. For ±20 % with 80 % "
-        f"probability, c = {', '.join(map(number, counts))} give ε = "
-        f"{', '.join(number(epsilon, 4) for epsilon in epsilons)}. Put a public guess in place of the true "
-        "count; then ε depends on nothing secret.",
+        {"counts": counts, "epsilons": epsilons},
         [all(math.isclose(confidence, 0.8) for confidence in confidences), math.isclose(epsilons[0], epsilons[-1])],
     )
 
 
 def claim_checks() -> tuple[ClaimCheck, ...]:
     """Return the claim about the interval of eq. (3)."""
-    low, high = math.exp(-0.01), math.exp(0.01)
-    return (ClaimCheck(f"from {number(low, 5)} to {number(high, 5)}.", [(round(low, 2), round(high, 2)) == RATIOS]),)
+    ends = math.exp(-0.01), math.exp(0.01)
+    return (ClaimCheck({"ends": ends}, [(round(ends[0], 2), round(ends[1], 2)) == RATIOS]),)
 
 
 PAPER = paper_of_key("naldi2015", {"1": iso_epsilons, "2": epsilon_against_count}, claim_checks)

@@ -14,7 +14,7 @@ from noisycount.model.exact import Exact
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.gaussian import Gaussian
 from noisycount.model.populations.binomial import Binomial
-from noisycount.papers.figure import ClaimCheck, Drawing, number
+from noisycount.papers.figure import ClaimCheck, Drawing, extremes
 
 EPSILON, SCALE, RATE = 0.1, 3, 0.1
 REPEATED_SIZE, SIZE = 1000, 400
@@ -37,8 +37,7 @@ def repeated_query() -> Drawing:
     rate_deltas = lines[2].ys
     count_delta = privacy_curve(Exact(), Binomial(REPEATED_SIZE, RATES[1])).delta(EPSILON)
     check = ClaimCheck(
-        f"at a rate of 0.1 δ rises from {number(rate_deltas[0])} for one answer to {number(rate_deltas[-1])} "
-        f"for 256; the count has {number(count_delta)}, the worst case {number(worst[-1])}.",
+        {"deltas": (rate_deltas[0], rate_deltas[-1]), "count": count_delta, "worst": worst[-1]},
         [rate_deltas[-1] <= count_delta],
     )
     return Drawing.from_lines(lines, check)
@@ -65,15 +64,10 @@ def overlapping_queries() -> Drawing:
         Line("one answer", STYLES["Gaussian"], ends, (alone, alone)),
     )
     more_with_difference = ClaimCheck(
-        f"δ is {number(exact[0])} if no record satisfies both, {number(exact[-1])} if a tenth of a record does "
-        f"not, and {number(same)} if all do; one answer has {number(alone)}, the worst case {number(worst)}.",
+        {"deltas": (exact[0], exact[-1]), "same": same, "alone": alone, "worst": worst},
         [max(exact) == exact[-1], same < exact[0], exact[-1] <= worst],
     )
-    normal_is_no_bound = ClaimCheck(
-        f"at overlaps from {SHARED[0]:.0%} to {SHARED[-1]:.3%} it is "
-        f"{min(ratios):.4f} to {max(ratios):.4f} times the exact δ.",
-        [min(ratios) < 1 < max(ratios)],
-    )
+    normal_is_no_bound = ClaimCheck({"ratios": extremes(ratios)}, [min(ratios) < 1 < max(ratios)])
     return Drawing.from_lines(lines, more_with_difference, normal_is_no_bound)
 
 
@@ -109,9 +103,7 @@ def rule_for_lists() -> Drawing:
         Line("rule", STYLES["proved"], GROUPS, tuple(rule_deltas)),
     )
     check = ClaimCheck(
-        f"for a group of {GROUPS[0]} expected records the exact δ is {number(exact[0])}, "
-        f"for one of {GROUPS[-1]:g} it is {number(exact[-1])}; the rule says "
-        f"{number(rule_deltas[0])} and {number(rule_deltas[-1])}, the worst case {number(worst)}.",
+        {"exact": (exact[0], exact[-1]), "rule": (rule_deltas[0], rule_deltas[-1]), "worst": worst},
         [bool((np.array(rule_deltas) >= np.array(exact) * (1 - 1e-9)).all()), max(rule_deltas) <= worst],
     )
     return Drawing.from_lines(lines, check)

@@ -17,7 +17,7 @@ from noisycount.model.populations.binomial import BetaBinomial, Binomial
 from noisycount.model.populations.known import Known
 from noisycount.model.populations.population import Population
 from noisycount.model.subsampling import Subsample
-from noisycount.papers.figure import ClaimCheck, Drawing, number, percent
+from noisycount.papers.figure import ClaimCheck, Drawing, extremes, percent
 
 SIZE, DRAWN, EPSILON = 1000, 100, 0.01
 RATE, DEVIATION = 0.1, 0.04
@@ -53,16 +53,12 @@ def bounds_of_samples() -> Drawing:
         )
         for title, bound in (("Conjectured bound", conjectured), ("Proved bound", proved))
     ]
-    ratios = [[y for line in panel.lines for y in line.ys] for panel in panels]
-    return Drawing(tuple(panels), (_check_below_bounds(*ratios),))
-
-
-def _check_below_bounds(conjectured: list[float], proved: list[float]) -> ClaimCheck:
-    return ClaimCheck(
-        f"here it is {number(min(conjectured))} to {number(max(conjectured))} of that, and "
-        f"{number(min(proved))} to {number(max(proved), 6)} of the smaller bound that is proved.",
-        [max(conjectured) <= ROUNDING, max(proved) <= ROUNDING],
+    conjectured_ratios, proved_ratios = ([y for line in panel.lines for y in line.ys] for panel in panels)
+    check = ClaimCheck(
+        {"conjectured": extremes(conjectured_ratios), "proved": extremes(proved_ratios)},
+        [max(conjectured_ratios) <= ROUNDING, max(proved_ratios) <= ROUNDING],
     )
+    return Drawing(tuple(panels), (check,))
 
 
 def delta_against_error() -> Drawing:
@@ -89,9 +85,7 @@ def _check_laplace_worse(population: Binomial) -> ClaimCheck:
 
     ratios = [ratio(deviation) for deviation in deviations]
     return ClaimCheck(
-        f"over the errors of this figure, its δ is {number(min(ratios), 4)} to {number(max(ratios))} times that of "
-        f"Gaussian noise. At standard errors of {number(free)} records or more its δ is 0; at {number(free)} that of "
-        f"Gaussian noise is {number(_delta(Gaussian(free), population))}.",
+        {"ratios": extremes(ratios), "free": free, "gaussian": _delta(Gaussian(free), population)},
         [*(value > 1 for value in ratios), ratio(free * ROUNDING) > 1],
     )
 
@@ -130,15 +124,13 @@ def background_knowledge() -> Drawing:
 
 
 def _check_uncertain_rate(known: Panel, unsure: Panel) -> ClaimCheck:
-    rise_texts = [f"from {number(line.ys[0])} to {number(line.ys[-1])} ({line.name})" for line in known.lines]
-    turn_texts = [
-        f"from {number(line.ys[0])} to {number(min(line.ys))} at {percent(line.xs[line.ys.index(min(line.ys))])} "
-        f"known ({line.name})"
-        for line in unsure.lines
-    ]
+    lowest = [min(line.ys) for line in unsure.lines]
     return ClaimCheck(
-        f"at a known rate δ rises with every known record, {' and '.join(rise_texts)}. At an uncertain rate it first "
-        f"falls, {' and '.join(turn_texts)}, and then rises to that of the worst case.",
+        {
+            "known": [(line.ys[0], line.ys[-1]) for line in known.lines],
+            "unsure": [(line.ys[0], low) for line, low in zip(unsure.lines, lowest, strict=True)],
+            "shares": [line.xs[line.ys.index(low)] for line, low in zip(unsure.lines, lowest, strict=True)],
+        },
         [_is_ascending(line) for line in (*known.lines, *unsure.lines)],
     )
 

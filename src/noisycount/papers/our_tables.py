@@ -14,7 +14,7 @@ from noisycount.charts import theme
 from noisycount.charts.plot import Line, Panel
 from noisycount.charts.theme import GUIDE, STYLES, Style
 from noisycount.frozen import frozen
-from noisycount.papers.figure import ClaimCheck, Drawing, number, percent
+from noisycount.papers.figure import ClaimCheck, Drawing, extremes, percent
 
 EPSILONS = (0.03, 0.1, 0.3, 1.0)  # prices of a whole table
 
@@ -161,21 +161,22 @@ def _check_error_ratio(reference: str, kind: Kind, limit: float) -> ClaimCheck:
         for table in _table_names()
         for epsilon in EPSILONS
     }
-    (table, epsilon), largest = max(ratios.items(), key=lambda item: item[1])
-    exceeding = sum(ratio > limit for ratio in ratios.values())
+    table, epsilon = max(ratios, key=lambda case: ratios[case])
     return ClaimCheck(
-        f"in {len(ratios)} cases, each a table and an ε, the error is {number(min(ratios.values()))} to "
-        f"{number(largest)} times that of {reference} ones (largest: table “{table}”, ε = {epsilon:g}); in {exceeding} "
-        "it is larger than claimed.",
+        {
+            "cases": len(ratios),
+            "ratios": extremes(ratios.values()),
+            "table": table,
+            "epsilon": epsilon,
+            "exceeding": sum(ratio > limit for ratio in ratios.values()),
+        },
         [ratio <= limit for ratio in ratios.values()],
     )
 
 
 def _check_coverage(panels: Iterable[Panel]) -> ClaimCheck:
     shares = [y for panel in panels for line in panel.lines if line is not _GUIDE for y in line.ys]
-    too_small = sum(share < _LEAST_COVERED for share in shares)
     return ClaimCheck(
-        f"in {len(shares)} cases {percent(min(shares))} to {percent(max(shares))} of the intervals hold the count; in "
-        f"{too_small} cases too few.",
+        {"cases": len(shares), "shares": extremes(shares), "too_few": sum(share < _LEAST_COVERED for share in shares)},
         [share >= _LEAST_COVERED for share in shares],
     )

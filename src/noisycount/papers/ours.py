@@ -21,7 +21,7 @@ from noisycount.model.noises.laplace import Laplace
 from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.populations.binomial import BetaBinomial, Binomial
 from noisycount.model.searches import Bracket, root
-from noisycount.papers.figure import ClaimCheck, Drawing, number, paper_of_key, percent
+from noisycount.papers.figure import ClaimCheck, Drawing, extremes, paper_of_key, percent
 from noisycount.papers.our_lists import overlapping_queries, repeated_query, rule_for_lists
 from noisycount.papers.our_privacy import background_knowledge, bounds_of_samples, delta_against_error
 from noisycount.papers.our_tables import coverage, errors_of_cells, errors_of_ranges
@@ -71,15 +71,9 @@ def _check_about_sums() -> tuple[ClaimCheck, ...]:
     added = epsilon_of_group(0.1, 2, disjoint=True)
     replaced = epsilon_of_group(0.1, 2, disjoint=True, replaced=True)
     return (
+        ClaimCheck({"breaks": breaks, "two": two, "twenty": twenty}, are_kept),
         ClaimCheck(
-            f"for two equal noises only up to β = {number(breaks)}; at β = 0.3 the probability is "
-            f"{number(two, 4)}, and for twenty at β = 0.5 it is {number(twenty, 4)}. Of Y with its sign they are half "
-            "as large, and these cases hold.",
-            are_kept,
-        ),
-        ClaimCheck(
-            f"at ε = 0.1 together {float(added):g} if neighbours differ by a record more or less; {float(replaced):g} "
-            "if the size is public and a record is replaced, as it can leave one part for the other.",
+            {"added": float(added), "replaced": float(replaced)},
             [float(added) == 0.1, float(replaced) == 0.1],  # noqa: PLR2004  (ε itself)
         ),
     )
@@ -141,23 +135,15 @@ def _error_line(name: str, style: Style, rates: Sequence[float], error_at: Calla
 
 
 def _check_estimate_always_better() -> ClaimCheck:
-    spans_text = "; ".join(
-        f"n = {size:,}: {_better_rates(size, 0.0)} as a certain rate, {_better_rates(size, DEVIATION)} with "
-        f"±{percent(DEVIATION)}"
-        for size in SIZES
-    )
+    certain, uncertain = ([_better_rates(size, deviation) for size in SIZES] for deviation in (0.0, DEVIATION))
     is_better = [estimate_error(size, "mean", Binomial, rate) < 1 / EPSILON for size in SIZES for rate in COARSE]
-    return ClaimCheck(
-        f"the mean is better than the answer only if the assumed rate is near the true {percent(RATE)}. {spans_text}.",
-        is_better,
-    )
+    return ClaimCheck({"certain": certain, "uncertain": uncertain}, is_better)
 
 
-def _better_rates(size: int, deviation: float) -> str:
-    """Return the range of assumed rates in which the posterior mean has a smaller error than the answer, as text."""
-    truth, noise = Binomial(size, RATE), Laplace.for_epsilon(EPSILON)
-    low, high = break_even_rates(truth, noise, "mean", deviation)
-    return f"{number(100 * low)} % to {number(100 * high)} %"
+def _better_rates(size: int, deviation: float) -> tuple[float, float]:
+    """Return the range of assumed rates, in percent, in which the mean has a smaller error than the answer."""
+    low, high = break_even_rates(Binomial(size, RATE), Laplace.for_epsilon(EPSILON), "mean", deviation)
+    return 100 * low, 100 * high
 
 
 WITHIN, CONFIDENCE = Fraction(1, 5), Fraction(19, 20)
@@ -199,37 +185,26 @@ def _guess_price_ratio(times: int, count: int) -> float:
 
 def _check_small_surcharge(lines: list[Line]) -> ClaimCheck:
     narrow = [*lines[0].ys, *lines[1].ys]
-    return ClaimCheck(
-        f"for counts from {COUNTS[0]} to {COUNTS[-1]:,} it costs {number(min(narrow))} to {number(max(narrow))} times "
-        f"as much for ±20 % and ±10 % at 95 %, and {number(min(lines[2].ys))} to {number(max(lines[2].ys))} for ±50 % "
-        "at 90 %.",
-        [max(narrow) < NOTABLE],
-    )
+    return ClaimCheck({"narrow": extremes(narrow), "wide": extremes(lines[2].ys)}, [max(narrow) < NOTABLE])
 
 
 def _check_coverage() -> ClaimCheck:
-    coverages = [
-        min(goal_coverage(stopping_rule(*goal, AT_MOST), count) for count in COUNTS) for goal in GOALS.values()
-    ]
-    coverage_text = ", ".join(
-        f"{100 * share:.2f} % for {goal_text}" for goal_text, share in zip(GOALS, coverages, strict=True)
-    )
+    shares = [min(goal_coverage(stopping_rule(*goal, AT_MOST), count) for count in COUNTS) for goal in GOALS.values()]
     return ClaimCheck(
-        f"the least over these counts is {coverage_text}.",
-        [share >= goal[1] for share, goal in zip(coverages, GOALS.values(), strict=True)],
+        {"percents": [100 * share for share in shares]},
+        [share >= confidence for share, (_, confidence) in zip(shares, GOALS.values(), strict=True)],
     )
 
 
 def _check_wrong_guess() -> ClaimCheck:
     price = epsilon_for_relative_error(1000, float(WITHIN), float(CONFIDENCE))
     confidences = [float(relative_confidence(1000 / times, float(WITHIN), price)) for times in WRONG]
-    price_ratios = [_guess_price_ratio(times, COUNTS[-1]) for times in WRONG]
+    prices = [_guess_price_ratio(times, COUNTS[-1]) for times in WRONG]
     return ClaimCheck(
-        f"2, 5 or 10 times too low it costs {', '.join(map(number, price_ratios))} times as much; as much too "
-        f"high it keeps ±20 % with {', '.join(map(percent, confidences))} in place of 95 %.",
+        {"prices": prices, "confidences": confidences},
         [
             *(value < CONFIDENCE for value in confidences),
-            *(ratio >= times for ratio, times in zip(price_ratios, WRONG, strict=True)),
+            *(ratio >= times for ratio, times in zip(prices, WRONG, strict=True)),
         ],
     )
 
