@@ -41,7 +41,6 @@ SOURCES = f"{PACKAGE}.engines"
 COUNTERS = {
     "release/desk.py": ("interface",),
     "release/drawing.py": ("interface",),
-    "release/ledger_forms.py": ("interface",),
     "release/publishing.py": ("interface",),
     "release/rehearsal.py": ("interface", "memory", "tables", "truth"),  # of made-up records alone
     "release/records.py": ("interface", "opening"),  # checks are for the owner of the records

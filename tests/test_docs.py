@@ -22,7 +22,7 @@ from noisycount.model.tables.levels import cell_level, range_levels, shares
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import AvailableBudget
-from noisycount.release.table_plan import plan_of
+from noisycount.release.query_plan import plan_of
 from tests.helpers.transcripts import BUILT, PROJECT, Reader, blocks, blocks_of, page_name, pages, transcripts
 
 PAGES = pages() if (PROJECT / "docs").is_dir() else []

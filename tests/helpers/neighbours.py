@@ -10,7 +10,7 @@ from unittest.mock import patch
 from noisycount.model.concentrated import l1_sensitivity
 from noisycount.model.tables.threshold import threshold
 from noisycount.query.schema import Kind
-from noisycount.release import table_plan
+from noisycount.release import query_plan
 
 __all__ = ["DELTA", "HIDDEN", "MUTANTS", "PAIRS", "SCHEMA", "Pair", "mutated"]
 
@@ -100,5 +100,5 @@ def mutated(mutant: str) -> Iterator[None]:
     """A world in which plans have a fault; empty: none."""
     with ExitStack() as stack:
         for name, fault in MUTANTS.get(mutant, {}).items():
-            stack.enter_context(patch.object(table_plan, name, partial(fault)))
+            stack.enter_context(patch.object(query_plan, name, partial(fault)))
         yield

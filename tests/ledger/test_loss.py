@@ -6,8 +6,7 @@ from mpmath import mp, mpf
 
 from noisycount.engines.memory import MemorySource
 from noisycount.query.query import Query
-from noisycount.release.query_plan import CellsPlan, HiddenKeysPlan, QueryPlan
-from noisycount.release.table_plan import plan_of
+from noisycount.release.query_plan import CellsPlan, HiddenKeysPlan, QueryPlan, plan_of
 from tests.helpers.neighbours import DELTA, HIDDEN, PAIRS, SCHEMA, Pair, mutated
 
 QUESTIONS = {"town": SCHEMA["town"]}

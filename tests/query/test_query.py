@@ -20,7 +20,7 @@ from noisycount.query.typed import (
     parse_column_keys,
     parse_margins,
 )
-from noisycount.release.table_plan import plan_of
+from noisycount.release.query_plan import plan_of
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ from noisycount.query.query import Query
 from noisycount.query.rules import check_query, check_unit
 from noisycount.query.schema import Kind
 from noisycount.query.typed import ColumnGrouping
-from noisycount.release.query_plan import QueryPlan
-from noisycount.release.table_plan import plan_of
+from noisycount.release.query_plan import QueryPlan, plan_of
 from noisycount.tasks.plan import plan_for_error, plan_for_guess
 
 COLUMNS = {"age": Kind.INTEGER, "town": Kind.TEXT}

@@ -8,9 +8,9 @@ from noisycount.errors import PredicateError
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
+from noisycount.release.query_plan import plan_of
 from noisycount.release.rehearsal import MOST_UNITS, Rehearsal, make_up_records, rehearse_query
 from noisycount.release.results import Release
-from noisycount.release.table_plan import plan_of
 from noisycount.release.table_release import TableRelease
 
 COLUMNS = {

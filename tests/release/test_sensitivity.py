@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from noisycount.engines.memory import MemorySource
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
-from noisycount.release.query_plan import CellsPlan, HiddenKeysPlan
-from noisycount.release.table_plan import plan_of
+from noisycount.release.query_plan import CellsPlan, HiddenKeysPlan, plan_of
 
 SCHEMA_OF_QUESTIONS = {"town": Kind.TEXT, "age": Kind.INTEGER}
 SCHEMA = {"person": Kind.INTEGER, **SCHEMA_OF_QUESTIONS}

@@ -15,10 +15,10 @@ from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
-from noisycount.release.ledger_forms import ledger_forms
+from noisycount.release.publishing import ledger_forms
+from noisycount.release.query_plan import plan_of
 from noisycount.release.results import Release
 from noisycount.release.stored_question import StoredQuestion
-from noisycount.release.table_plan import plan_of
 from noisycount.release.table_release import TableRelease
 
 

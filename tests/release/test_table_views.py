@@ -19,7 +19,7 @@ from noisycount.model.tables.levels import cell_level, margin_levels
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
-from noisycount.release.table_plan import table_plan
+from noisycount.release.query_plan import table_plan
 from noisycount.release.table_release import TableRelease
 
 _CELLS = cell_level(np.arange(3, dtype=np.int32)[:, np.newaxis], ("town",))

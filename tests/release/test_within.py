@@ -19,11 +19,10 @@ from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
-from noisycount.release.ledger_forms import ledger_forms
-from noisycount.release.publishing import stopping_schedule
+from noisycount.release.publishing import ledger_forms, stopping_schedule
+from noisycount.release.query_plan import plan_of
 from noisycount.release.rehearsal import rehearse_query
 from noisycount.release.results import Release
-from noisycount.release.table_plan import plan_of
 from tests.helpers.ledgers import refusal
 
 RECORDS = [{"town": town} for town in [*["Bern"] * 1000, *["Chur"] * 3]]

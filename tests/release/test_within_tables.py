@@ -22,10 +22,9 @@ from noisycount.release import drawing
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Desk
 from noisycount.release.goal import AccuracyGoal, StoppingSchedule
-from noisycount.release.query_plan import CellsPlan, QueryPlan
+from noisycount.release.query_plan import CellsPlan, QueryPlan, plan_of
 from noisycount.release.rehearsal import rehearse_query
 from noisycount.release.stored_question import StoredQuestion
-from noisycount.release.table_plan import plan_of
 from noisycount.release.table_release import TableRelease
 
 RECORDS = [{"town": town} for town in [*["Bern"] * 1000, *["Chur"] * 120, *["Genf"] * 5]]

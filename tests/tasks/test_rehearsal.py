@@ -7,9 +7,9 @@ import pytest
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.query.typed import ColumnGrouping, TypedKey
+from noisycount.release.query_plan import plan_of
 from noisycount.release.rehearsal import Rehearsal, rehearse_query
 from noisycount.release.results import Release
-from noisycount.release.table_plan import plan_of
 from noisycount.tasks.show import rehearsal_json, rehearsal_note, rehearsal_words
 
 COLUMNS = {"age": Kind.INTEGER, "town": Kind.TEXT}

@@ -17,7 +17,7 @@ from noisycount.engines.findings import with_findings
 from noisycount.engines.interface import Closeable, Source
 from noisycount.frozen import frozen
 from noisycount.ledger.chain import rest_of
-from noisycount.ledger.entries import Analyst, Entry, TableAnswer, asks_for_table
+from noisycount.ledger.entries import Analyst, Entry, TableAnswer
 from noisycount.ledger.ledger import Ledger, StaleBaseError
 from noisycount.ledger.series import covers, highest_priced_entry, request_at_stop
 from noisycount.ledger.transactions import AttachedWrite
@@ -27,13 +27,11 @@ from noisycount.query.query import ALL, Query
 from noisycount.query.schema import Kind
 from noisycount.query.typed import Keys
 from noisycount.release.dataset import Dataset, RemainingBudget
-from noisycount.release.drawing import draw_answer
-from noisycount.release.ledger_forms import Forms, ledger_forms
-from noisycount.release.publishing import meets_goal, plan_of_debit, publish
-from noisycount.release.query_plan import QueryPlan
+from noisycount.release.drawing import Drawn, draw_answer
+from noisycount.release.publishing import Forms, ledger_forms, meets_goal, plan_of_debit, publish
+from noisycount.release.query_plan import QueryPlan, plan_of
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.results import Release
-from noisycount.release.table_plan import plan_of
 from noisycount.release.table_release import Published, TableRelease
 from noisycount.validation import RationalLike
 
@@ -440,14 +438,14 @@ class Desk(Shown, Closeable):
         raise refusal
 
     def _store_answer(
-        self, entry: Entry, noisy_answer: TableAnswer, stopped: Fraction | None, publish: "partial[Published]"
+        self, entry: Entry, answer: int | TableAnswer, stopped: Fraction | None, publish: "partial[Published]"
     ) -> Published:
-        """Store the noisy answer, in the form of its debit, and return the result.
+        """Store the noisy answer, and return the result.
 
         This has a frame of its own so that a traceback raised by the caller cannot contain the answer. A reply that is
         stored with the answer is made before the write. It states the charge less the refunded part of a reserve.
         """
-        answer, attached, result = noisy_answer if asks_for_table(entry) else int(noisy_answer.levels[0][0]), None, None
+        attached = result = None
         if self.attach is not None:
             request = entry.request if stopped is None else request_at_stop(entry.request, stopped)
             result = self._refund_and_publish(entry, replace(entry, answer=answer, request=request), publish)
@@ -471,7 +469,7 @@ class Desk(Shown, Closeable):
         remains = self._remaining_budget(Fraction(0) if is_stored else refund)
         return publish(stored, charged=charged and charged.without_refund(refund), remains=remains)
 
-    def _draw_answer(self, plan: QueryPlan, base: Entry | None) -> tuple[TableAnswer, Fraction | None]:
+    def _draw_answer(self, plan: QueryPlan, base: Entry | None) -> Drawn:
         """Return the noisy answer at its reply tick. Raises SourceError without a cause, which could reveal a count."""
         draw = partial(_result_or_none, partial(draw_answer, plan, self.source, base))
         answer = draw() if self.slot is None else self.slot.hold_until_tick(draw)
@@ -484,9 +482,7 @@ class Desk(Shown, Closeable):
         return answer
 
 
-def _result_or_none(
-    draw: Callable[[], tuple[TableAnswer, Fraction | None]],
-) -> tuple[TableAnswer, Fraction | None] | None:
+def _result_or_none(draw: Callable[[], Drawn]) -> Drawn | None:
     """Return the noisy answer, or None if drawing fails, as the text of an error could contain a count."""
     try:
         return draw()

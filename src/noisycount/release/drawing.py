@@ -24,15 +24,17 @@ from noisycount.query.predicate import Constant
 from noisycount.query.table import key_to_json
 from noisycount.query.typed import MAX_CELLS
 from noisycount.release.goal import AccuracyGoal, StoppingSchedule
-from noisycount.release.ledger_forms import stored_answer
 from noisycount.release.noise_plan import TablePlan
+from noisycount.release.publishing import stored_answer
 from noisycount.release.query_plan import CellsPlan, CountPlan, HiddenKeysPlan, ListPlan, QueryPlan
 
 Counts: TypeAlias = NDArray[np.int64]  # counts of one level
+# noisy answer, and the ε at which it stopped; None: the price is fixed
+Drawn: TypeAlias = tuple[int | TableAnswer, Fraction | None]
 Coarser: TypeAlias = tuple[TablePlan, Sequence[Counts]]  # noise and counts of the answer that is topped up
 
 
-def draw_answer(plan: QueryPlan, source: Source, base: Entry | None = None) -> tuple[TableAnswer, Fraction | None]:
+def draw_answer(plan: QueryPlan, source: Source, base: Entry | None = None) -> Drawn:
     """Count the records once; return the noisy answer, and the ε at which it stopped (None if the price is fixed).
 
     If `base` is given, the answer tops up its stored answer.
@@ -45,10 +47,15 @@ def draw_answer(plan: QueryPlan, source: Source, base: Entry | None = None) -> t
     mechanism = plan.noise.levels[0].mechanism
     if isinstance(plan, CountPlan) and isinstance(mechanism, DiscreteLaplace) and coarser is None:
         (count,) = source.count(plan.predicates)
-        return TableAnswer.from_levels([[mechanism.release(count)]]), None  # the faster sampler of a single draw
+        return mechanism.release(count), None  # the faster sampler of a single draw
     levels = count_levels(plan, source)
     noisy = [_add_noise(plan.noise, level, counts, coarser) for level, counts in enumerate(levels)]
-    return TableAnswer.from_levels(noisy, order=plan.order), None
+    return _answer_in_form(plan, noisy), None
+
+
+def _answer_in_form(plan: QueryPlan, levels: Sequence[Counts]) -> int | TableAnswer:
+    """Return the noisy counts as a ledger stores them: a single number for a count."""
+    return int(levels[0][0]) if isinstance(plan, CountPlan) else TableAnswer.from_levels(levels, order=plan.order)
 
 
 def count_levels(plan: QueryPlan, source: Source) -> Sequence[Counts]:
@@ -71,7 +78,7 @@ def _coarser_answer(plan: QueryPlan, base: Entry) -> Coarser:
 
 def _draw_until_accurate(
     plan: QueryPlan, goal: AccuracyGoal, source: Source, base: Entry | None, coarser: Coarser | None
-) -> tuple[TableAnswer, Fraction]:
+) -> Drawn:
     """Draw answers at rising prices until they meet the accuracy goal or reach its largest price.
 
     Only the deciding level is drawn at each price. The other levels are drawn once, at the last price: this gives the
@@ -90,7 +97,7 @@ def _draw_until_accurate(
     for other, counts in enumerate(exact_counts):
         if other != place:
             levels[other] = _add_noise(noise, other, counts, coarser)
-    return TableAnswer.from_levels(levels, order=plan.order), price
+    return _answer_in_form(plan, levels), price
 
 
 def _add_noise(noise: TablePlan, place: int, counts: Counts, coarser: Coarser | None) -> Counts:
@@ -146,5 +153,5 @@ def _refine_shown_keys(plan: HiddenKeysPlan, source: Source, keys: Keys, coarser
 def _draw_totals(plan: HiddenKeysPlan, source: Source, coarser: Coarser | None) -> Iterator[Counts]:
     """Yield the noisy total of all records that match, if the table has a total."""
     for place in range(1, len(plan.noise.levels)):
-        total = source.count([plan.condition or Constant(value=True)])
+        total = source.count(plan.predicates or [Constant(value=True)])
         yield _add_noise(plan.noise, place, np.array(total, dtype=np.int64), coarser)

@@ -1,48 +1,64 @@
 """Plans of queries: their meaning for records, their noise and their price.
 
-`table_plan.plan_of` makes a plan from a query, `ledger_forms` writes it as a request for a ledger, `drawing` counts and
-adds the noise, and `publishing` builds the published answer from a stored entry.
+`plan_of` is the only way from a query to a plan. `publishing` writes a plan as a request for a ledger, and builds the
+published answer from a stored entry; `drawing` counts and adds the noise.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
-from typing import Any, Self
+from math import floor
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.errors import PredicateError
+from noisycount.errors import PredicateError, QueryError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Entry
+from noisycount.ledger.price import TablePrice
 from noisycount.ledger.series import parts_of, scales_in
+from noisycount.model.concentrated import l1_sensitivity
+from noisycount.model.half_width import epsilon_within, error_within, readable_epsilon_within
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.combined_gaussian import CombinedGaussian
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.tables.levels import Level
+from noisycount.model.sampling.scalar import as_written
+from noisycount.model.tables.levels import Level, shares
+from noisycount.model.tables.threshold import threshold
 from noisycount.query.english import english
+from noisycount.query.grouping import are_person_values, resolve_group_by
 from noisycount.query.impossible import impossible_hints
-from noisycount.query.normal_form import ParsedPredicate
+from noisycount.query.normal_form import parse_predicate
+from noisycount.query.person_values import row_table
 from noisycount.query.predicate import Column, Predicate, canonical_text, columns
 from noisycount.query.public_values import impossible_key_errors
-from noisycount.query.query import ALL
-from noisycount.query.schema import Kind, Schema
-from noisycount.query.table import CanonicalTable, TableQuestion
-from noisycount.release.goal import AccuracyGoal
-from noisycount.release.noise_plan import TablePlan
+from noisycount.query.query import ALL, Query
+from noisycount.query.rules import check_query, check_unit
+from noisycount.query.schema import Kind, Schema, schema_of
+from noisycount.query.table import CanonicalTable, TableQuestion, key_set, margins_of
+from noisycount.query.typed import parse_scope, share_of
+from noisycount.release.goal import EVERY_COUNT, AccuracyGoal, StoppingSchedule
+from noisycount.release.noise_plan import LevelPlan, TablePlan
 from noisycount.release.table_release import Published, TableRelease
 from noisycount.release.text_orders import text_order_refusals
+from noisycount.validation import exact_epsilon, is_in_range
 
 _SHOWN = 3  # largest number of reasons about keys that no record can have
 
 
+@frozen(slots=False)
 class QueryPlan(ABC):
     """A query with its meaning for records, its noise and its price."""
 
+    # conditions in normal form, in the order asked; a table by keys has at most one, which holds for all cells
+    predicates: tuple[Predicate, ...]
+    where: str | None  # canonical text of the only condition; None: a table of all records, or a list
     noise: TablePlan  # noise and price, level by level; a count has one level with one cell
     # accuracy goal, whose largest price is that of the noise; None: the price is fixed
     goal: AccuracyGoal | None
@@ -54,29 +70,14 @@ class QueryPlan(ABC):
         return self.noise.price.loss
 
     @property
-    @abstractmethod
-    def condition(self) -> Predicate | None:
-        """Condition of a count, or of all cells of a table; None: all records, or the conditions of a list."""
-
-    @property
-    def predicates(self) -> Sequence[Predicate]:
-        """Conditions of the query."""
-        return [] if self.condition is None else [self.condition]
-
-    @property
     def read(self) -> set[Column]:
         """Columns that the query reads."""
         return {column for predicate in self.predicates for column in columns(predicate)}
 
-    @cached_property
-    def where(self) -> str | None:
-        """Canonical text of the condition."""
-        return None if self.condition is None else canonical_text(self.condition)
-
     @property
     def meaning(self) -> str | None:
-        """The condition in English."""
-        return None if self.condition is None else english(self.condition)
+        """The condition in English; None: a table of all records, or a list."""
+        return None if self.where is None else english(self.predicates[0])
 
     @cached_property
     def order_refusals(self) -> list[str]:
@@ -98,7 +99,7 @@ class QueryPlan(ABC):
 
     def require_possible(self, is_paid: Callable[[], bool]) -> None:
         """Raise PredicateError if there are reasons to refuse the query, unless it was already paid for."""
-        if self.refusals and not is_paid():
+        if (self.order_refusals or self.impossible_reasons) and not is_paid():
             impossible = "; ".join(self.impossible_reasons)
             raise PredicateError("; ".join(self.order_refusals) or f"no record can match: {impossible}")
 
@@ -121,7 +122,7 @@ class QueryPlan(ABC):
         """Return this plan at another price."""
         factor = (self.loss.epsilon or 0) / epsilon
         scales = [level.mechanism.exact_scale * factor for level in self.noise.levels]
-        return replace(self, noise=self.noise.at_laplace_price(epsilon, scales))  # type: ignore[type-var]
+        return replace(self, noise=self.noise.at_laplace_price(epsilon, scales))
 
     def at_price_of(self, entry: Entry) -> Self:
         """Return this plan at the price and noise of a stored answer, whose price may exceed that of the query."""
@@ -132,41 +133,28 @@ class QueryPlan(ABC):
         threshold = None if self.noise.threshold is None else question["table"]["threshold"]
         if (epsilon := loss.epsilon) is None:
             noise = self.noise.with_noises(loss, gaussian_noises(entry), threshold)
-            return replace(self, noise=noise)  # type: ignore[type-var]
+            return replace(self, noise=noise)
         noise = replace(
             self.noise.at_laplace_price(epsilon, scales_in(question), threshold), is_refined=bool(entry.replaces)
         )
-        return replace(self, noise=noise)  # type: ignore[type-var]
+        return replace(self, noise=noise)
 
     def as_released(self, release: Published) -> Self:
         """Return this plan at the price and noise of a published answer."""
         if isinstance(release, TableRelease):
-            return replace(self, noise=release.plan)  # type: ignore[type-var]
+            return replace(self, noise=release.plan)
         scale = release.mechanism.exact_scale
         if release.epsilon == self.loss.epsilon and scale == self.noise.levels[0].mechanism.exact_scale:
             return self
-        return replace(self, noise=self.noise.at_laplace_price(release.epsilon, [scale]))  # type: ignore[type-var]
+        return replace(self, noise=self.noise.at_laplace_price(release.epsilon, [scale]))
 
 
 @frozen(slots=False)
 class ListPlan(QueryPlan):
     """A list of conditions. A list of one condition under Laplace noise has the same answer as a count."""
 
-    readings: Sequence[ParsedPredicate]  # parsed conditions in the order asked
-    texts: tuple[str, ...]  # their canonical texts
-    noise: TablePlan  # noise of the only level; one unit can match all conditions
-    goal: AccuracyGoal | None
-    schema: Schema
-
-    @property
-    def condition(self) -> Predicate | None:
-        """None, as the labels of a list state its conditions."""
-        return None
-
-    @property
-    def predicates(self) -> Sequence[Predicate]:
-        """Normal form of each condition."""
-        return [reading.normal for reading in self.readings]
+    texts: tuple[str, ...]  # canonical texts of the conditions
+    asked: tuple[Predicate, ...]  # conditions as the analyst wrote them
 
     @property
     def equals_count(self) -> bool:
@@ -192,25 +180,12 @@ class ListPlan(QueryPlan):
 class CountPlan(ListPlan):
     """Plan for a single count: a condition under Laplace noise."""
 
-    @property
-    def condition(self) -> Predicate:
-        """Normal form of the condition."""
-        return self.readings[0].normal
-
 
 @frozen(slots=False)
 class GroupedPlan(QueryPlan):
     """A table by keys, with its noise."""
 
     question: TableQuestion
-    noise: TablePlan  # noise of its levels
-    goal: AccuracyGoal | None
-    schema: Schema
-
-    @property
-    def condition(self) -> Predicate | None:
-        """Condition of all cells."""
-        return self.question.where
 
     @property
     def read(self) -> set[Column]:
@@ -266,3 +241,176 @@ def gaussian_noises(entry: Entry) -> list[DiscreteNoise | CombinedGaussian]:
         CombinedGaussian.from_scales(level_scales) if len(level_scales) > 1 else DiscreteGaussian(*level_scales)
         for level_scales in scales
     ]
+
+
+NoiseAt: TypeAlias = Callable[[TablePrice], TablePlan]  # the noise of a table at a price
+MOST_QUESTIONS = 1000
+_SHARE_OF_TOTAL = Fraction(1, 10)  # share of the price for the total of a table with hidden keys
+
+
+def plan_of(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_replacement: bool) -> QueryPlan:
+    """Return the meaning of a query for records, with its noise and its price. Reads no record.
+
+    This is the only way from a query to a plan, for counts, lists and tables by keys, and for Python, the command line,
+    HTTP and the form. If `is_replacement`, neighbouring data sets differ by a replaced unit; else by an added unit.
+
+    Raises:
+        QueryError: Parts of the query do not go together.
+        PredicateError: A condition, a column or a key is outside the language.
+        ValueError: A price or the confidence is out of range.
+    """
+    if query.by is not None:
+        return _grouped_plan(query, schema, unit, is_replacement=is_replacement)
+    check_query(query)
+    if isinstance(query.wheres, str) or not 1 <= len(query.wheres) <= MOST_QUESTIONS:
+        got = "one text" if isinstance(query.wheres, str) else f"{len(query.wheres):,}"
+        raise PredicateError(f"wheres must be a list of 1 to {MOST_QUESTIONS:,} questions, got {got}")
+    parsed = [parse_predicate(where, schema) for where in query.wheres]
+    texts = tuple(canonical_text(predicate.normal) for predicate in parsed)
+    for text, where in zip(texts, query.wheres, strict=True):
+        if texts.count(text) > 1:
+            raise PredicateError(f"where asks {where[:80]!r} twice: ask each question once")
+    noise_at: NoiseAt = partial(count_plan, is_replacement=is_replacement)
+    if query.is_list:
+        noise_at = partial(table_plan, [level_of_questions(len(texts))], groups=None, is_replacement=is_replacement)
+    noise = noise_at(_stated_price(query, noise_at, has_hidden_keys=False))
+    goal = None if query.at_most is None else _accuracy_goal(query, noise)
+    return (ListPlan if query.is_list else CountPlan)(
+        predicates=tuple(predicate.normal for predicate in parsed),
+        where=None if query.is_list else texts[0],
+        noise=noise,
+        goal=goal,
+        schema=schema_of(schema),
+        texts=texts,
+        asked=tuple(predicate.asked for predicate in parsed),
+    )
+
+
+def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *, is_replacement: bool) -> GroupedPlan:
+    """Return the plan of a table by keys."""
+    parts = resolve_group_by(query.by or (), schema, unit)
+    if unit is not None and are_person_values(parts):  # each person has one value, and stands in one cell
+        if query.groups_per_unit not in {None, 1}:
+            raise QueryError("{groups_per_unit} is 1 for a table by values of persons: leave it out")
+        query = replace(query, groups_per_unit=1)
+    needs_keys = query.keys is None and any(part.known_keys is None for part in parts)
+    is_hidden = needs_keys and query.delta is not None
+    check_query(query, [part.column.name for part in parts], has_hidden_keys=is_hidden)
+    question = TableQuestion(
+        parts=parts,
+        keys=None if is_hidden else key_set(parts, query.keys, schema_of(schema).public),
+        where=next((parse_predicate(where, schema).normal for where in query.wheres), None),
+        margins=margins_of(query.margins, parts),
+        has_other=query.other,
+        max_groups=query.groups_per_unit,
+        is_cumulative=query.cumulative,
+    )
+    row_table([part.column for part in parts], [question.where])  # refuses rows of two tables
+    check_unit(query, unit, has_hidden_keys=is_hidden)
+    groups = question.groups(unit)
+    if is_hidden:
+        has_total = bool(question.margins)
+        noise_at: NoiseAt = partial(
+            hidden_plan, question.name, groups=groups or 1, is_replacement=is_replacement, has_total=has_total
+        )
+    else:
+        noise_at = partial(table_plan, question.levels(), groups=groups, is_replacement=is_replacement)
+    noise, where = noise_at(_stated_price(query, noise_at, has_hidden_keys=is_hidden)), question.where
+    return (HiddenKeysPlan if is_hidden else CellsPlan)(
+        predicates=() if where is None else (where,),
+        where=None if where is None else canonical_text(where),
+        noise=noise,
+        goal=None if is_hidden or query.at_most is None else _accuracy_goal(query, noise),
+        schema=schema_of(schema),
+        question=question,
+    )
+
+
+def _accuracy_goal(query: Query, noise: TablePlan) -> AccuracyGoal:
+    """Return the accuracy goal of a query without a price. Raises ValueError if no stopping rule can meet it."""
+    decisive = parse_scope(query.of) if query.of is not None else EVERY_COUNT if len(query.wheres) > 1 else ""
+    share, confidence = share_of(query.within), as_written(query.confidence, "confidence")
+    goal = AccuracyGoal(share, confidence, noise.loss.epsilon or Fraction(0), decisive)
+    StoppingSchedule(goal, noise).rule  # noqa: B018 - computing the rule raises the error
+    return goal
+
+
+def _stated_price(query: Query, noise_at: NoiseAt, *, has_hidden_keys: bool) -> TablePrice:
+    """Return the price that a query states, the largest price of its goal, or the smallest price for its accuracy.
+
+    Args:
+        query: The query, whose parts are checked already.
+        noise_at: The function from a price to the noise.
+        has_hidden_keys: True if the keys of the table are hidden.
+    """
+    price_of = partial(TablePrice.from_amounts, query.noise_class, delta=query.delta, is_hidden=has_hidden_keys)
+    if query.at_most is not None:
+        return price_of(exact_epsilon(query.at_most, "at_most"), None)
+    if query.within is None and query.error is None:
+        return price_of(query.epsilon, query.rho)
+    if query.error is not None:
+        width, goal = as_written(query.error, "error"), {"error": f"{float(query.error):g}"}
+    else:
+        share, guess = share_of(query.within), as_written(query.guess or 0, "guess")
+        width, goal = share * guess, {"within": f"{float(share):g}", "guess": f"{float(guess):g}"}
+    words = " of ".join(f"{{{name}:{value}}}" for name, value in goal.items())
+    if not query.is_table:
+        formula = epsilon_within(width, query.confidence)
+        if not is_in_range(formula):
+            raise QueryError(f"{words} needs ε = {formula:.2g}, outside 1e-9 to 1e6: choose another goal")
+        return price_of(readable_epsilon_within(width, query.confidence), None)
+    is_gaussian = query.noise_class is DiscreteGaussian
+
+    def price_at(amount: Fraction) -> TablePrice:
+        return price_of(None, amount) if is_gaussian else price_of(amount, None)
+
+    levels = noise_at(price_at(Fraction(1))).levels
+
+    def is_accurate(amount: Fraction) -> bool:
+        noises = [price_at(amount).mechanism(level.sensitivity, level.share) for level in levels]
+        return all(error_within(noise, query.confidence) <= floor(width) for noise in noises)
+
+    prices = _readable_prices()
+    place = bisect_left(prices, True, key=is_accurate)  # noqa: FBT003 - the value that the key takes
+    if place == len(prices):
+        raise QueryError(f"{words} for each row needs a price above 1e6: choose another goal")
+    return price_at(prices[place])
+
+
+def _readable_prices() -> list[Fraction]:
+    """Return all prices of two digits that a ledger can store, in ascending order."""
+    prices = [Fraction(digits) * Fraction(10) ** power for power in range(-10, 5) for digits in range(10, 100)]
+    return [price for price in (*prices, Fraction(10**6)) if is_in_range(price)]
+
+
+def count_plan(price: TablePrice, *, is_replacement: bool) -> TablePlan:
+    """Return the noise of one count, whose sensitivity is 1 under both neighbour relations."""
+    level = LevelPlan("questions", 1, 1, Fraction(1), price.mechanism(1, Fraction(1)))
+    return TablePlan(price, (level,), None, is_replacement)
+
+
+def table_plan(levels: Sequence[Level], price: TablePrice, groups: int | None, *, is_replacement: bool) -> TablePlan:
+    """Return the noise of a table with known keys, from its levels: the cells first, then margins or ranges."""
+    sizes = [level.size for level in levels]
+    moves = [l1_sensitivity(size, size if groups is None else groups, replaced=is_replacement) for size in sizes]
+    parts = shares(levels, moves, price.noise)
+    planned = tuple(
+        LevelPlan(level.name, level.size, move, share, price.mechanism(move, share))
+        for level, move, share in zip(levels, moves, parts, strict=True)
+    )
+    return TablePlan(price, planned, groups, is_replacement)
+
+
+def hidden_plan(
+    name: str, price: TablePrice, groups: int, *, is_replacement: bool, has_total: bool = False
+) -> TablePlan:
+    """Return the noise of a table with hidden keys, and of its total if it has one."""
+    move = (2 if is_replacement else 1) * groups
+    share = 1 - _SHARE_OF_TOTAL if has_total else Fraction(1)
+    noise = price.mechanism(move, share)
+    planned = [LevelPlan(name, None, move, share, noise)]
+    if has_total:
+        total_noise = price.mechanism(1, _SHARE_OF_TOTAL)
+        planned.append(LevelPlan("total", 1, 1, _SHARE_OF_TOTAL, total_noise))
+    smallest_shown = threshold(noise, price.threshold_delta, groups)
+    return TablePlan(price, tuple(planned), groups, is_replacement, smallest_shown)

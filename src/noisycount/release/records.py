@@ -49,11 +49,9 @@ from noisycount.query.query import Query
 from noisycount.query.schema import Kind, Schema
 from noisycount.release.dataset import Dataset
 from noisycount.release.desk import Attach, Desk
-from noisycount.release.ledger_forms import Forms, ledger_forms
-from noisycount.release.publishing import unreadable_as_missing
-from noisycount.release.query_plan import QueryPlan
+from noisycount.release.publishing import Forms, ledger_forms, unreadable_as_missing
+from noisycount.release.query_plan import QueryPlan, plan_of
 from noisycount.release.reply_tick import ReplyTick
-from noisycount.release.table_plan import plan_of
 
 if TYPE_CHECKING:
     from noisycount.engines.conformance.suite import Examination

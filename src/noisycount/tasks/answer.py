@@ -26,10 +26,9 @@ from noisycount.model.tables.levels import Level
 from noisycount.query.query import Query
 from noisycount.release.dataset import RemainingBudget
 from noisycount.release.noise_plan import TablePlan
-from noisycount.release.query_plan import QueryPlan
+from noisycount.release.query_plan import QueryPlan, table_plan
 from noisycount.release.reply_tick import ReplyTick
 from noisycount.release.results import Release
-from noisycount.release.table_plan import table_plan
 from noisycount.release.table_release import TableRelease
 from noisycount.release.text_orders import reading_hints
 from noisycount.tasks.opening import DatasetSession, existing_ledger, session_of

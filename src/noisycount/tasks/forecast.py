@@ -20,7 +20,7 @@ from noisycount.query.query import Query
 from noisycount.query.schema import Kind
 from noisycount.release.dataset import AvailableBudget, next_words
 from noisycount.release.noise_plan import TablePlan
-from noisycount.release.table_plan import plan_of
+from noisycount.release.query_plan import plan_of
 from noisycount.tasks.answer_display import level_rows, noise_words
 from noisycount.tasks.answer_json import levels_json, loss_json
 from noisycount.validation import exact_text, optional_text

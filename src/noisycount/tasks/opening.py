@@ -22,7 +22,7 @@ from noisycount.ledger.price import RunningTotal, unit_noun
 from noisycount.query.query import Query
 from noisycount.release.dataset import RemainingBudget
 from noisycount.release.desk import Attach, Desk
-from noisycount.release.ledger_forms import Forms
+from noisycount.release.publishing import Forms
 from noisycount.release.query_plan import QueryPlan
 from noisycount.release.records import Records
 from noisycount.release.reply_tick import ReplyTick

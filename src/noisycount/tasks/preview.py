@@ -17,9 +17,8 @@ from noisycount.ledger.series import covers, difference, highest_priced_entry, i
 from noisycount.query.query import Query
 from noisycount.release.dataset import RemainingBudget, next_words
 from noisycount.release.goal import AccuracyGoal, StoppingSchedule
-from noisycount.release.ledger_forms import stored_answer
 from noisycount.release.noise_plan import TablePlan
-from noisycount.release.publishing import meets_goal, stopping_schedule
+from noisycount.release.publishing import meets_goal, stopping_schedule, stored_answer
 from noisycount.release.query_plan import QueryPlan
 from noisycount.release.text_orders import reading_hints
 from noisycount.tasks.answer import PricedQuery, check_rows
@@ -176,7 +175,7 @@ def _repeat_preview(preview: AnswerPreview, paid: Entry) -> AnswerPreview:
     if noise is None or stopping is None:
         return replace(preview, plan=plan)
     query = replace(preview.query, confidence=float(stopping.goal.confidence))
-    return replace(preview, plan=replace(plan, noise=noise, goal=None), query=query)  # type: ignore[type-var]
+    return replace(preview, plan=replace(plan, noise=noise, goal=None), query=query)
 
 
 def _noise_at_stopped_price(plan: QueryPlan, entry: Entry) -> TablePlan | None:

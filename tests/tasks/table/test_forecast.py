@@ -14,7 +14,7 @@ from noisycount.ledger.price import TablePrice
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.tables.levels import cell_level, margin_levels
 from noisycount.release.noise_plan import TablePlan
-from noisycount.release.table_plan import table_plan
+from noisycount.release.query_plan import table_plan
 from noisycount.tasks.answer import one_group_price_words
 from tests.helpers.commands import Refused, Run
 
