@@ -11,7 +11,7 @@ import duckdb
 from sqlalchemy import case, func, select, table
 
 from noisycount.engines.dialect import text_of
-from noisycount.engines.duckdb.dialect import DUCKDB, condition_text, records_of
+from noisycount.engines.duckdb.dialect import DUCKDB, records_of
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.engines.memory import MemorySource
 from noisycount.engines.truth import truth as truth_of
@@ -77,7 +77,7 @@ def _admitted(text: str) -> Predicate | None:
 
 def _check_parts(reader: duckdb.DuckDBPyConnection, predicates: Sequence[Predicate]) -> None:
     """The parts of the SQL, as DuckDB's own parser tells them, are known ones."""
-    texts = [condition_text(predicate)[0] for predicate in predicates]
+    texts = [text_of(records_of(None, None).condition(predicate), DUCKDB)[0] for predicate in predicates]
     query = f"SELECT {', '.join(texts)}"
     text = reader.execute("SELECT json_serialize_sql(?)", [query]).fetchall()[0][0]
     (statement,) = json.loads(text)["statements"]

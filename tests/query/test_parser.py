@@ -460,12 +460,16 @@ def test_any_characters_give_a_predicate_or_a_refusal(text: str) -> None:
 @given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=60))
 def test_any_text_literal_is_itself(text: str) -> None:
     """Whatever stands between quotes is a value: it cannot end the literal."""
-    from noisycount.engines.duckdb.dialect import condition_text
+    from noisycount.engines.dialect import text_of
+    from noisycount.engines.duckdb.dialect import DUCKDB, records_of
 
     escaped = text.replace("'", "''")
     tree = parse(f"health = '{escaped}'", SCHEMA)
     assert tree == Comparison(HEALTH, Operator.EQUAL, Literal(Kind.TEXT, text))
-    assert condition_text(tree) == ('"health" = CAST($param_1 AS TEXT)', {"param_1": text})
+    assert text_of(records_of(None, None).condition(tree), DUCKDB) == (
+        '"health" = CAST($param_1 AS TEXT)',
+        {"param_1": text},
+    )
 
 
 @pytest.mark.parametrize(

@@ -309,21 +309,13 @@ def part_name(name: str, table: str) -> str:
     return f"{name} {table}"
 
 
-def _no_ledger_entries(_: str) -> Sequence[Entry]:
-    return ()
-
-
-def _shares_nothing(_: str, __: str) -> bool:
-    return False
-
-
 @frozen
 class Catalog:
     """Descriptions of all data sets of a ledger."""
 
     written: Mapping[str, DatasetRecord] = field(default_factory=dict)  # description of each data set by its name
     # Function that returns the ledger entries of a data set; used for data sets without a description.
-    entries: Callable[[str], Sequence[Entry]] = _no_ledger_entries
+    entries: Callable[[str], Sequence[Entry]] = lambda _: ()
     folder: Path | None = None  # folder beside the ledger for copies; None: no copies
 
     @classmethod
@@ -339,7 +331,7 @@ class Catalog:
         stated: DatasetSettings,
         digest: str,
         relations: Sequence[str] = (),
-        shares: Callable[[str, str], bool] = _shares_nothing,
+        shares: Callable[[str, str], bool] = lambda _, __: False,
     ) -> str:
         """Return the name of the data set to which records belong.
 

@@ -6,7 +6,7 @@
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -21,7 +21,7 @@ from noisycount.catalog.contents import Content, Contents
 from noisycount.catalog.folder import Copies, make_private
 from noisycount.engines.check import Check
 from noisycount.engines.formats import ColumnFormat
-from noisycount.engines.interface import CheckedSource, CountedSource, require_readable
+from noisycount.engines.interface import CheckedSource, Source, require_readable
 from noisycount.engines.opening import files
 from noisycount.engines.places import COLUMNAR, files_of
 from noisycount.engines.views.relations import UnitClaim
@@ -47,7 +47,7 @@ _GATHERING = 0.01  # seconds in which the threads that one commit woke reach the
 
 
 @dataclass(slots=True)
-class LazySource(CountedSource):
+class LazySource(Source):
     """Described records that are opened only when they are counted."""
 
     shown: str  # name of the records in messages
@@ -77,11 +77,6 @@ class LazySource(CountedSource):
     @abstractmethod
     def _require_same(self) -> None:
         """Raise SourceError if the records may differ from those that were described."""
-
-    @property
-    def former_versions(self) -> tuple[str, ...]:
-        """Versions of the same records in releases that did not hash contents."""
-        return ()
 
     def _make_record(self, unit: str | None, source: CheckedSource | Check, remedy: str, **known: Any) -> DatasetRecord:  # noqa: ANN401 - parts of a record
         """Return the description of records that were just opened or checked.
@@ -212,21 +207,14 @@ class LazySource(CountedSource):
     def _source(self) -> CheckedSource:
         """Return the open records, and open them if necessary. A copy that was removed meanwhile is made again."""
         with self.lock:
-            if self.opened is not None and not self.is_closed and _is_unchanged(self.opened):
-                return self.opened
+            if self.opened is not None and not self.is_closed:
+                with suppress(SourceError):
+                    self.opened.require_unchanged()
+                    return self.opened
             self.require_unchanged()
             self.close_opened()
             self.opened = self._open()
             return self.opened
-
-
-def _is_unchanged(source: CheckedSource) -> bool:
-    """Return True if open records are unchanged since they were opened."""
-    try:
-        source.require_unchanged()
-    except SourceError:
-        return False
-    return True
 
 
 def require_described(shown: str, record: DatasetRecord, source: CheckedSource) -> None:

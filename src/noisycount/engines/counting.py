@@ -18,7 +18,7 @@ from noisycount.engines import counts as statements
 from noisycount.engines.check import Check, typed_check
 from noisycount.engines.expressions import Person, StatementRecords, require_units
 from noisycount.engines.guesses import with_resemblances
-from noisycount.engines.interface import CountedSource, columns_of
+from noisycount.engines.interface import CheckedSource, columns_of
 from noisycount.engines.persons import persons_of
 from noisycount.frozen import frozen
 from noisycount.query.grouping import CellQuestion, GroupBy, KeyCounts, KeyQuestion
@@ -156,7 +156,7 @@ class Counting(ABC):
         return self.run(lambda reading: reading.rows(write_statement(reading.parts))[0])
 
 
-class EngineSource(CountedSource):
+class EngineSource(CheckedSource):
     """A source whose records an engine counts."""
 
     __slots__ = ()

@@ -38,13 +38,13 @@ def count_statement(predicates: Sequence[Predicate], records: expressions.Statem
     records = with_person_values(records, predicates)
     conditions, dialect = list(map(records.condition, predicates)), records.dialect
     person = records.person
+    without_unit = NOTHING if person is None or person.is_required else _count_without_unit(person.value)
     if person is None or records.is_one_row_a_person:
         counts = [dialect.number_where(each) for each in conditions]
-        without_unit = NOTHING if person is None or person.is_required else _count_without_unit(person.value)
         return records.read(sa.select(*counts, without_unit), predicates)
     if dialect.counts_distinct and len(conditions) == 1:
         both_counts = _distinct_units(conditions[0], person.value, is_blind=True)
-        return records.read(sa.select(*both_counts, _count_without_unit(person.value)), predicates)
+        return records.read(sa.select(*both_counts, without_unit), predicates)
     flags = [dialect.is_any(dialect.flag(each)).label(f"m{n}") for n, each in enumerate(conditions)]
     unit = [] if person.is_required else [person.value.label("u")]
     units = records.read(sa.select(*unit, *flags), predicates).group_by(person.value).subquery("units")

@@ -2,8 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from types import TracebackType
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,113 +77,6 @@ def require_typed(shown: str, kinds: Mapping[str, ColumnFormat], schema: Schema,
     return frozenset(name for name, form in kinds.items() if form.nan)
 
 
-class Source(Protocol):
-    """Private records that can be counted. A source must be closed; as a context manager it closes itself."""
-
-    @property
-    def schema(self) -> Mapping[str, Kind]:
-        """Columns that questions may use."""
-
-    @property
-    def unit(self) -> str | None:
-        """Column that names the person, or None if every record is a unit."""
-
-    @property
-    def version(self) -> str:
-        """Opaque text that changes when the records may have changed."""
-
-    @property
-    def has_exact_version(self) -> bool:
-        """True if equal versions mean exactly the same counted records.
-
-        Only then may an answer top up an earlier one. It is True for a digest of everything that is counted, and for an
-        edition that the owner promises. It is False for the name, the size or the time of records.
-        """
-
-    @property
-    def edition(self) -> str | None:
-        """Name that the owner gives the present records of a server; None: no name, or no server."""
-
-    @property
-    def former_versions(self) -> Sequence[str]:
-        """Versions of the same records in older ledgers."""
-
-    @property
-    def accepted(self) -> Collection[str]:
-        """Columns whose unreadable cells count as missing, as the owner stated."""
-
-    def require_unchanged(self) -> None:
-        """Raise SourceError if the source is closed, or the records may no longer be those of the version."""
-
-    def prepare(self, columns: Collection[str] | None = None) -> None:
-        """Do everything that can fail, without counting. This comes before the debit.
-
-        Args:
-            columns: The columns that the count reads; None: all that questions may use.
-        """
-
-    def count(self, predicates: Sequence[Predicate]) -> list[int]:
-        """Return the true count for each predicate, from one scan of the records.
-
-        A count is the number of records for which the predicate is true (not false, not unknown). With a unit, it is
-        the number of distinct units that have at least one such record.
-        """
-
-    def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        """Return the true counts of each level of a table, from one scan of the records.
-
-        A count is the number of matching records whose keys belong to the node. With a unit, it is the number of
-        distinct units that have such a record in a cell that the contribution bound keeps.
-
-        Returns:
-            An array of shape (level.size,) for each level.
-        """
-
-    def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        """Yield the groups with at least one matching unit, and their counts, in batches and in no particular order.
-
-        After an error the batches so far are no answer: the records may have changed.
-        """
-
-    def check(self, unit: str | None = None) -> Check:
-        """Return facts about the records, for their owner.
-
-        Args:
-            unit: The column whose persons are counted, if the source was opened without a unit.
-        """
-
-    def close(self) -> None:
-        """Close the source."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None: ...
-
-
-class CheckedSource(Source, Protocol):
-    """A source whose owner can state the kinds of columns and the form.
-
-    It opens also if cells do not fit their kinds.
-    """
-
-    @property
-    def schema(self) -> Schema:
-        """Columns that questions may use, and all columns of the records."""
-
-    @property
-    def forms(self) -> Mapping[str, ColumnFormat]:
-        """Format of each column that questions could use, and of the unit."""
-
-    @property
-    def form(self) -> FileFormat | None:
-        """Form of a file of texts; None if the file states its types."""
-
-    def used_column_checks(self) -> Sequence[ColumnCheck]:
-        """Return facts about the text columns that questions may use, and about the unit."""
-
-
 def _require_known(used: Iterable[Column], schema: Mapping[str, Kind], use: str) -> None:
     for column in (stored for each in used for stored in each.stored_columns):
         if schema.get(column.name) is not column.stored.kind:
@@ -199,29 +91,66 @@ def columns_of(parts: Iterable[GroupBy], predicates: Iterable[Predicate | None])
     return names | {column.name for part in parts for column in part.column.stored_columns}
 
 
-class CountedSource(Closeable):
-    """A source that accepts questions about the columns of its schema only; see `Source`."""
+class Source(Closeable):
+    """Private records that can be counted, by questions about the columns of its schema only."""
 
     __slots__ = ()
 
-    schema: Schema
+    schema: Schema  # columns that questions may use, and all columns of the records
+    if TYPE_CHECKING:  # fields of some sources, and properties of others
+
+        @property
+        @abstractmethod
+        def unit(self) -> str | None:
+            """Column that names the person, or None if every record is a unit."""
+
+        @property
+        @abstractmethod
+        def version(self) -> str:
+            """Opaque text that changes when the records may have changed."""
 
     @property
     def has_exact_version(self) -> bool:
-        """False by default; see `Source.has_exact_version`."""
+        """True if equal versions mean exactly the same counted records.
+
+        Only then may an answer top up an earlier one. It is True for a digest of everything that is counted, and for an
+        edition that the owner promises. It is False, the default, for the name, the size or the time of records.
+        """
         return False
 
     @property
     def edition(self) -> str | None:
-        """None by default; see `Source.edition`."""
+        """Name that the owner gives the present records of a server; None, the default: no name, or no server."""
         return None
+
+    @property
+    def former_versions(self) -> Sequence[str]:
+        """Versions of the same records in older ledgers; by default they had the same version."""
+        return ()
+
+    @property
+    def accepted(self) -> Collection[str]:
+        """Columns whose unreadable cells count as missing, as the owner stated. By default there are none."""
+        return frozenset()
 
     @abstractmethod
     def require_unchanged(self) -> None:
-        """Raise SourceError if the records are closed or have changed; see `Source.require_unchanged`."""
+        """Raise SourceError if the source is closed, or the records may no longer be those of the version."""
+
+    @abstractmethod
+    def prepare(self, columns: Collection[str] | None = None) -> None:
+        """Do everything that can fail, without counting. This comes before the debit.
+
+        Args:
+            columns: The columns that the count reads; None: all that questions may use.
+        """
 
     def count(self, predicates: Sequence[Predicate]) -> list[int]:
-        """Return the true count for each predicate; see `Source.count`."""
+        """Return the true count for each predicate, from one scan of the records.
+
+        A count is the number of records for which the predicate is true (not false, not unknown). With a unit, it is
+        the number of distinct units that have at least one such record.
+        """
         for predicate in predicates:
             _require_known(columns(predicate), self.schema, "predicates read")
         if not predicates:
@@ -230,14 +159,32 @@ class CountedSource(Closeable):
         return self._count_checked(predicates)
 
     def count_cells(self, question: CellQuestion) -> list[NDArray[np.int64]]:
-        """Return the true counts of a table; see `Source.count_cells`."""
+        """Return the true counts of each level of a table, from one scan of the records.
+
+        A count is the number of matching records whose keys belong to the node. With a unit, it is the number of
+        distinct units that have such a record in a cell that the contribution bound keeps.
+
+        Returns:
+            An array of shape (level.size,) for each level.
+        """
         self._require_known(question.keys.parts, question.where)
         return self._count_checked_cells(question)
 
     def count_keys(self, question: KeyQuestion) -> Iterator[KeyCounts]:
-        """Yield the groups that have units, and their counts; see `Source.count_keys`."""
+        """Yield the groups with at least one matching unit, and their counts, in batches and in no particular order.
+
+        After an error the batches so far are no answer: the records may have changed.
+        """
         self._require_known(question.parts, question.where)
         return self._count_checked_keys(question)
+
+    @abstractmethod
+    def check(self, unit: str | None = None) -> Check:
+        """Return facts about the records, for their owner.
+
+        Args:
+            unit: The column whose persons are counted, if the source was opened without a unit.
+        """
 
     @abstractmethod
     def _count_checked(self, predicates: Sequence[Predicate]) -> list[int]: ...
@@ -254,20 +201,13 @@ class CountedSource(Closeable):
         _require_known([] if where is None else columns(where), self.schema, "predicates read")
 
 
-class TypedSource(CountedSource):
-    """A source that stores typed values, not texts; see `CheckedSource`."""
+class CheckedSource(Source):
+    """A source whose owner can state the kinds of columns and the form.
+
+    It opens also if cells do not fit their kinds. By default it stores typed values, not texts.
+    """
 
     __slots__ = ()
-
-    @property
-    def former_versions(self) -> tuple[str, ...]:
-        """Empty: such records had the same version in older ledgers."""
-        return ()
-
-    @property
-    def accepted(self) -> frozenset[str]:
-        """Empty: every value fits the type of its column."""
-        return frozenset()
 
     @property
     def nan_missing(self) -> frozenset[str]:
@@ -276,17 +216,20 @@ class TypedSource(CountedSource):
 
     @property
     def forms(self) -> dict[str, ColumnFormat]:
-        """Format of each column: its kind, and `nan` if NaN is a missing value in it."""
+        """Format of each column that questions could use, and of the unit.
+
+        By default it is the kind, and `nan` if NaN is a missing value.
+        """
         return {
             name: ColumnFormat(kind, nan="missing" if name in self.nan_missing else None)
             for name, kind in self.schema.entire.items()
         }
 
     @property
-    def form(self) -> None:
-        """None: there is no file of texts."""
-        return
+    def form(self) -> FileFormat | None:
+        """Form of a file of texts; None, the default, if the records state their types."""
+        return None
 
-    def used_column_checks(self) -> tuple[ColumnCheck, ...]:
-        """Return nothing: there are no text columns whose formats the owner states."""
+    def used_column_checks(self) -> Sequence[ColumnCheck]:
+        """Return facts about the text columns that questions may use, and about the unit. By default there are none."""
         return ()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.engines.check import Check, ColumnCheck
-from noisycount.engines.interface import TypedSource, missing_units_error
+from noisycount.engines.interface import CheckedSource, missing_units_error
 from noisycount.engines.truth import Record, kept_groups, sortable, truth, unit_text, with_person_values
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
@@ -107,7 +107,7 @@ def records_with_person_values(
     return [each for of_person in rows.values() for each in with_person_values(of_person, columns, predicates)]
 
 
-class MemorySource(TypedSource):
+class MemorySource(CheckedSource):
     """A source of records in memory, counted one by one.
 
     Args:
@@ -125,6 +125,9 @@ class MemorySource(TypedSource):
     """
 
     __slots__ = ("_records", "schema", "unit", "version")
+
+    unit: str | None
+    version: str
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ from noisycount.engines.counting import Counting, EngineSource, Part
 from noisycount.engines.dialect import NOTHING, ONE, Expression, whole
 from noisycount.engines.expressions import Person, StatementRecords, type_of
 from noisycount.engines.formats import ColumnFormat
-from noisycount.engines.interface import CheckedSource, TypedSource
+from noisycount.engines.interface import CheckedSource
 from noisycount.engines.table_facts import TableFacts, columns_to_read
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
@@ -147,7 +147,7 @@ class Joins:
 
 
 @frozen
-class TablesSource(EngineSource, TypedSource):
+class TablesSource(EngineSource):
     """Several tables of the same persons, which one engine counts."""
 
     tables: Sequence[TableFacts]

@@ -1,10 +1,9 @@
 """DuckDB's dialect of the counting statements, and the counts of the view `records`."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import field
-from functools import lru_cache, partial, reduce
+from functools import lru_cache, reduce
 from typing import Any, TypeAlias
 
 import duckdb
@@ -23,8 +22,8 @@ from noisycount.engines.expressions import Person, StatementRecords, blank_name,
 from noisycount.engines.formats import DIGITS_WITH_ZEROS, PLAIN_TEXT, WHITE_SPACE, ZEROS_INSIDE
 from noisycount.frozen import frozen
 from noisycount.query.grouping import KeyQuestion, NumberRanges
-from noisycount.query.person_values import Shifted, values_in
-from noisycount.query.predicate import Column, Constant, Predicate
+from noisycount.query.person_values import Shifted
+from noisycount.query.predicate import Column, Predicate
 from noisycount.query.schema import Kind, Schema
 
 
@@ -211,11 +210,6 @@ def _with_range_index(rows: sa.Select[Any], name: str, part: NumberRanges) -> sa
     return sa.select(*columns).select_from(rows.subquery())
 
 
-def condition_text(predicate: Predicate) -> tuple[str, dict[str, Any]]:
-    """Return the SQL of a predicate, with null for unknown, and its values by name."""
-    return shared.text_of(records_of(None, None).condition(predicate), DUCKDB)
-
-
 def _column_value(name: str, kind: Kind | None) -> shared.Expression:
     """Return the values of a column of the view, in the type of its kind."""
     return sa.column(sa.quoted_name(name, quote=True), type_of(kind))
@@ -241,83 +235,26 @@ Text: TypeAlias = tuple[str, dict[str, Any]]
 """Text of a statement, and its values by name."""
 ParsedText: TypeAlias = tuple[str | duckdb.Statement, dict[str, Any]]
 """Text of a statement or the parsed statement, and its values by name."""
-_MOST_PARTS = 100  # largest number of parts of a cached text: a longer one takes less time than its count
-_MOST_PARSED = 400  # largest number of values of a cached statement: enough for the questions of one scan
-_SLOT = "\0"  # place of a condition in the text of a statement; no name holds it
-_VALUE_NAME = re.compile(
-    r"""
-    "(?:[^"]|"")*"  # the name of a column
-    | \$(\w+)""",
-    re.VERBOSE,
-)
-
-
-class _SlotRecords(StatementRecords):
-    """The records of the view, with a slot in place of each condition."""
-
-    def condition(self, predicate: Predicate) -> shared.Expression:
-        """Return the slot that stands for the condition."""
-        del predicate
-        return sa.literal_column(_SLOT, sa.Boolean())
+_MOST_VALUES = 400  # largest number of values of a cached text: enough for the questions of one scan
 
 
 @lru_cache(maxsize=128)
-def _count_statement_parts(number: int, unit: str | None, kind: Kind | None) -> list[str]:
-    """Return the texts before, between and after the conditions of the statement that counts them."""
-    records = records_of(unit, kind)
-    slots = _SlotRecords(records.table, records.of_column, records.person, records.dialect)
-    text, _ = shared.text_of(statements.count_statement([Constant(value=True)] * number, slots), DUCKDB)
-    return text.split(_SLOT)
-
-
-@lru_cache(maxsize=512)
-def flag_text(shape: Predicate, *, is_boolean: bool) -> Text:
-    """Return the SQL of the flag of a predicate of a shape, and its values by name.
-
-    If persons are counted, the flag is a boolean.
-    """
-    flag = DuckDBDialect().flag(records_of(None, None).condition(shape))
-    return shared.text_of(_boolean(flag) if is_boolean else flag, DUCKDB)
-
-
-@lru_cache(maxsize=128)
-def _person_text(shapes: Sequence[Predicate], unit: str | None, kind: Kind | None) -> Text:
+def _count_text_of_shapes(shapes: Sequence[Predicate], unit: str | None, kind: Kind | None) -> Text:
     """Return the statement that counts predicates of given shapes, with its fixed values."""
     return shared.text_of(statements.count_statement(shapes, records_of(unit, kind)), DUCKDB)
 
 
 def _with_cache(write_text: Any, size: int) -> Callable[..., Any]:  # noqa: ANN401 - a function with a cache
-    """Return the function with a cache. A long text is not cached."""
-    function: Callable[..., Any] = write_text if size <= _MOST_PARTS else write_text.__wrapped__
+    """Return the function with a cache. A long text is not cached: compiling it takes less time than its count."""
+    function: Callable[..., Any] = write_text if size <= _MOST_VALUES else write_text.__wrapped__
     return function
 
 
-def _name_of_place(place: int, match: re.Match[str]) -> str:
-    """Return a name of a condition's text with the number of the condition. Names of columns are unchanged."""
-    return match[0] if match[1] is None else f"$p{place}_{match[1]}"
-
-
 def count_text(predicates: Sequence[Predicate], unit: str | None, kind: Kind | None) -> Text:
-    """Return the statement that counts predicates, and its values by name.
-
-    The statement is put together from texts that are compiled once for each shape. Predicates about values of a person
-    share subqueries, so that they are compiled together.
-    """
-    blanks: list[Any] = []
-    if next(values_in(predicates), None) is not None:
-        shapes = tuple(shape_of(predicate, blanks) for predicate in predicates)
-        return _with_bound_values(_with_cache(_person_text, len(blanks))(shapes, unit, kind), blanks)
-    first, *pieces = _with_cache(_count_statement_parts, len(predicates))(len(predicates), unit, kind)
-    texts, all_values = [first], dict[str, Any]()
-    for place, (predicate, piece) in enumerate(zip(predicates, pieces, strict=True)):
-        blanks = []
-        shape = shape_of(predicate, blanks)
-        text, values = _with_bound_values(
-            _with_cache(flag_text, len(blanks))(shape, is_boolean=unit is not None), blanks
-        )
-        texts += [_VALUE_NAME.sub(partial(_name_of_place, place), text), piece]
-        all_values |= {f"p{place}_{name}": value for name, value in values.items()}
-    return "".join(texts), all_values
+    """Return the statement that counts predicates, compiled once for all of the same shapes, and its values by name."""
+    values: list[Any] = []
+    shapes = tuple(shape_of(predicate, values) for predicate in predicates)
+    return _with_bound_values(_with_cache(_count_text_of_shapes, len(values))(shapes, unit, kind), values)
 
 
 @lru_cache(maxsize=128)
@@ -383,7 +320,7 @@ class DuckDBReading(Reading):
     def count_statement(self, predicates: Sequence[Predicate]) -> ParsedText:
         """Return the statement that counts the matches of predicates."""
         text, values = count_text(predicates, self.unit, self.kind)
-        return _parsed_statement(text) if len(values) <= _MOST_PARSED else text, values
+        return _parsed_statement(text) if len(values) <= _MOST_VALUES else text, values
 
     def keys_statement(self, question: KeyQuestion) -> Text:
         """Return the statement that counts the groups of a table with hidden keys."""

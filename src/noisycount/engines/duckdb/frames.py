@@ -21,7 +21,6 @@ from noisycount.engines.duckdb.check_facts import with_value_facts
 from noisycount.engines.duckdb.dialect import DuckDBCounting
 from noisycount.engines.duckdb.snapshot import FRAME, Snapshot, column_facts, content_hash, read_cells, take_snapshot
 from noisycount.engines.duckdb.table import column_types, require_units, typed_values, whole_schema
-from noisycount.engines.interface import TypedSource
 from noisycount.errors import SourceError
 from noisycount.query.schema import Schema
 
@@ -81,7 +80,7 @@ _EXACT_UNITS = {
 
 
 @dataclass(slots=True, eq=False)
-class FrameSource(EngineSource, TypedSource):
+class FrameSource(EngineSource):
     """A source of the records of a table in memory, made by `FrameSource.open`.
 
     It counts the records that the table had when it was opened. Frames of pandas, Polars and Arrow are counted in

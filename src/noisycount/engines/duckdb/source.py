@@ -361,11 +361,6 @@ class DuckDBSource(EngineSource):
         return proof
 
     @property
-    def former_versions(self) -> tuple[str, ...]:
-        """Empty: the version of a file has never had another form."""
-        return ()
-
-    @property
     def accepted(self) -> frozenset[str]:
         """Columns whose unreadable cells count as missing; see `Source.accepted`."""
         return frozenset(name for name, form in self.forms.items() if form.accepts_unreadable)

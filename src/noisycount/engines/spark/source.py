@@ -19,7 +19,7 @@ from noisycount.engines.counting import Counting, EngineSource, Part, Reading, R
 from noisycount.engines.counts import KEYS_AT_ONCE, without_unit_statement
 from noisycount.engines.expressions import StatementRecords
 from noisycount.engines.formats import ColumnFormat
-from noisycount.engines.interface import TypedSource, missing_units_error, require_typed
+from noisycount.engines.interface import missing_units_error, require_typed
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.spark.connection import Api, Session
 from noisycount.engines.spark.dialect import result_of
@@ -75,7 +75,7 @@ class SparkCounting(Counting):
 
 
 @frozen
-class SparkSource(EngineSource, TypedSource):
+class SparkSource(EngineSource):
     """The records of a table, or of Parquet files, on Spark. Open them with `SparkSource.open`.
 
     Each count reads them anew. Integers have 8 to 64 bits; FLOAT and DECIMAL count as DOUBLE, TIME as text, and a

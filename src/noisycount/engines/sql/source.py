@@ -19,7 +19,7 @@ from noisycount.engines.counts import KEYS_AT_ONCE
 from noisycount.engines.dialect import Expression
 from noisycount.engines.expressions import Person, StatementRecords, is_nan, type_of
 from noisycount.engines.formats import ColumnFormat
-from noisycount.engines.interface import TypedSource, missing_units_error, require_typed
+from noisycount.engines.interface import missing_units_error, require_typed
 from noisycount.engines.places import ServerPlace
 from noisycount.engines.sql import table as tables
 from noisycount.engines.sql.connection import Server, without_server_errors
@@ -169,7 +169,7 @@ def _found_table(server: Server, place: ServerPlace) -> Iterator[tuple[sa.Connec
 
 
 @frozen
-class SqlSource(EngineSource, TypedSource):
+class SqlSource(EngineSource):
     """The records of a table or view of a server. Open them with `SqlSource.open`.
 
     Whole numbers have up to 64 bits; FLOAT and DECIMAL count as DOUBLE; texts of fixed width lose their trailing
