@@ -23,7 +23,7 @@ from noisycount.query.schema import Kind, PublicValues
 def _only_values(test: tree.Predicate) -> list[Any] | None:
     """Return the only values of a column for which a test is true; None if the test does not list them."""
     column = next(tree.operands(test))
-    values = [_value_of_literal(column, literal) for literal in _allowed_literals(test)]
+    values = [_value_of_literal(column, literal) for literal in _listed_literals(test)]
     if not values or None in values:
         return None
     return [value for value in values if not column.kind.is_discrete or value == floor(value)]
@@ -63,18 +63,20 @@ def _bounding_comparisons(test: tree.Predicate) -> Iterator[tree.Comparison]:
             yield tree.Comparison(column, tree.Operator.AT_MOST, high)
 
 
-def _bound_of(test: tree.Comparison) -> tuple[Any, bool] | None:
-    """Return the bound that a comparison sets, and whether it is left out; for integers and days, the nearest value."""
+def _bound_of(test: tree.Comparison) -> tuple[Any, int] | None:
+    """Return the bound that a comparison sets: its value, and 1 or -1 if only values above or below it are possible.
+
+    For integers and days it is the nearest possible value, with 0. Return None if the bound is not known exactly.
+    """
     column, operator = test.left, test.operator
     value = _value_of_literal(column, test.right)  # type: ignore[arg-type]  # a literal, by `_bounding_comparisons`
     if value is None:
         return None
-    is_open = operator in (tree.Operator.MORE, tree.Operator.LESS)
+    step = {tree.Operator.MORE: 1, tree.Operator.LESS: -1}.get(operator, 0)
     if not column.kind.is_discrete:
-        return value, is_open
-    if operator in _LOW:
-        return floor(value) + 1 if is_open else ceil(value), False
-    return ceil(value) - 1 if is_open else floor(value), False
+        return value, step
+    nearest = ceil if (operator in _LOW) is (step == 0) else floor
+    return nearest(value) + step, 0
 
 
 def _value_of_literal(column: tree.Column, literal: tree.Literal) -> Any:  # noqa: ANN401 - of the kind of the column
@@ -147,19 +149,10 @@ def _joined_tests(operands: Sequence[tree.Predicate], public: Public) -> Iterato
             tests[tuple(tree.operands(operand))].append(operand)
     for read, about_one in tests.items():
         least = _minimal_failing_tests(about_one, _is_impossible)
-        if least is None and len(read) == 1 and (values := _values_of(read[0], public)) is not None:
-            least = _tests_that_exclude_public_values(values, read[0], about_one)
+        if least is None and len(read) == 1 and read[0].source_name in public:
+            least = _tests_that_exclude_public_values(public[read[0].source_name], read[0], about_one)
         if least is not None:
             yield least[0] if len(least) == 1 else tree.And(tuple(least))
-
-
-def _values_of(column: tree.Column, public: Public) -> PublicValues | None:
-    """Return the public values of a column (of a parsed column, the values of its texts); None if it has none."""
-    values = public.get(column.source_name)
-    if values is None or not column.origin.is_parsed:
-        return values
-    spelt = dict.fromkeys(map(READERS[column.kind], values.listed))
-    return PublicValues(column.kind, tuple(value for value in spelt if value is not None))
 
 
 def _minimal_failing_tests(
@@ -182,11 +175,14 @@ def _tests_that_exclude_public_values(
     """Return tests that rule out every public value of a column; None if a value, or a missing one, passes all."""
     if any(isinstance(test, tree.Missing) for test in tests):
         return None
+    if column.origin.is_parsed:
+        parsed = dict.fromkeys(map(READERS[column.kind], values.listed))
+        values = PublicValues(column.kind, tuple(value for value in parsed if value is not None))
     if not values.listed and values.low is None:  # no public text of a parsed column has a value
         return [tests[0]]
-    naming = [test for test in tests if any(_allowed_literals(test))]
+    naming = [test for test in tests if any(_listed_literals(test))]
     if naming:
-        candidates = [literal.value for literal in _allowed_literals(naming[0]) if literal.value in values]
+        candidates = [literal.value for literal in _listed_literals(naming[0]) if literal.value in values]
         others = [test for test in tests if test not in naming]
 
         def fails(few: Sequence[tree.Predicate]) -> bool:
@@ -203,18 +199,15 @@ def _tests_that_exclude_public_values(
     return _minimal_failing_tests(tests, lambda few: _is_impossible([*few, ends]))
 
 
-def _listed_literals(test: tree.Predicate, *operators: tree.Operator) -> Iterator[tree.Literal]:
-    """Yield the literals of a list, and that of a comparison by one of the operators."""
+def _listed_literals(
+    test: tree.Predicate, operators: Collection[tree.Operator] = (tree.Operator.EQUAL,)
+) -> Iterator[tree.Literal]:
+    """Yield the literals of a list, and that of a comparison by one of the operators, by default of an equality."""
     match test:
         case tree.Comparison(_, operator, tree.Literal() as literal) if operator in operators:
             yield literal
         case tree.Membership(_, choices):
             yield from choices
-
-
-def _allowed_literals(test: tree.Predicate) -> Iterator[tree.Literal]:
-    """Return the literals of an equality or a list: the test is true of no other value."""
-    return _listed_literals(test, tree.Operator.EQUAL)
 
 
 def _is_admitted(test: tree.Predicate, value: Any) -> bool:  # noqa: ANN401 - of the kind of the column
@@ -231,7 +224,7 @@ def _is_admitted(test: tree.Predicate, value: Any) -> bool:  # noqa: ANN401 - of
 def non_public_values(predicate: tree.Predicate, public: Public) -> Iterator[tuple[tree.Column, tree.Literal]]:
     """Yield values in a predicate that are not public values of their column. Skip parsed columns."""
     for test in tree.tests(predicate):
-        if literals := [*_listed_literals(test, tree.Operator.EQUAL, tree.Operator.NOT_EQUAL)]:
+        if literals := [*_listed_literals(test, (tree.Operator.EQUAL, tree.Operator.NOT_EQUAL))]:
             column = next(tree.operands(test))
             if column.source_name in public and not column.origin.is_parsed:
                 values = public[column.source_name]
@@ -248,7 +241,7 @@ def missing_literals(
                 yield from missing_literals(operand, missing)
         case tree.Comparison(tree.Column() as column) | tree.Membership(column):
             values = () if column.origin.is_parsed else missing.get(column.source_name, ())
-            yield from ((column, literal) for literal in _allowed_literals(predicate) if literal.value in values)
+            yield from ((column, literal) for literal in _listed_literals(predicate) if literal.value in values)
 
 
 def _is_impossible(tests: Sequence[tree.Predicate]) -> bool:
@@ -270,13 +263,11 @@ def _is_impossible(tests: Sequence[tree.Predicate]) -> bool:
         least = min(lists, key=len)
         return not any(all(_may_be_true_of(test, value) for test in tests) for value in least)
     ends = [end for test in tests for end in _bounding_comparisons(test)]
-    lows, highs = ([_bound_of(end) for end in ends if end.operator in operators] for operators in (_LOW, _HIGH))
-    return any(
-        low[0] > high[0] or (low[0] == high[0] and (low[1] or high[1]))
-        for low in lows
-        for high in highs
-        if low is not None and high is not None
+    lows, highs = (
+        [bound for end in ends if end.operator in operators and (bound := _bound_of(end)) is not None]
+        for operators in (_LOW, _HIGH)
     )
+    return bool(lows and highs) and max(lows) > min(highs)
 
 
 _SHOWN = 3  # number of hints in full

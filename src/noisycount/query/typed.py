@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from enum import Enum
 from fractions import Fraction
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from noisycount import validation
@@ -297,21 +297,17 @@ def share_of(within: str | float | Fraction | None) -> Fraction:
 
 def expand_keys(column: str, kind: Kind, words: TypedKeys) -> "list[Label]":
     """Return the values of a column for typed keys. A range such as 1..5 becomes its values."""
-    values: list[Label] = []
-    for word in words:
-        values.extend(islice(_values_of_word(column, kind, word), MAX_CELLS + 1 - len(values)))
-        if len(values) > MAX_CELLS:
-            raise PredicateError(f"keys of {column} are more than {MAX_CELLS:,}: list fewer")
+    values = [*islice(chain.from_iterable(_values_of_word(column, kind, word) for word in words), MAX_CELLS + 1)]
+    if len(values) > MAX_CELLS:
+        raise PredicateError(f"keys of {column} are more than {MAX_CELLS:,}: list fewer")
     return values
 
 
-def _values_of_word(column: str, kind: Kind, word: TypedKey) -> "Iterator[Label]":
+def _values_of_word(column: str, kind: Kind, word: TypedKey) -> "Iterable[Label]":
     if word.text is None:
-        yield None
-        return
+        return [None]
     if not word.is_range or not (kind.is_number or kind.is_moment):
-        yield _parse_value(kind, word.text)
-        return
+        return [_parse_value(kind, word.text)]
     low, _, high = word.text.partition("..")
     steps = _values_between(low, high)
     if steps is None:
@@ -319,7 +315,7 @@ def _values_of_word(column: str, kind: Kind, word: TypedKey) -> "Iterator[Label]
             f"keys of {column} have {word.text!r}: a range is of whole numbers, days, months, "
             "quarters or years, and rises: 1..5, 2026-01..2026-12"
         )
-    yield from steps
+    return steps
 
 
 def _parse_value(kind: Kind, text: str) -> "Label":
@@ -331,22 +327,17 @@ def _parse_value(kind: Kind, text: str) -> "Label":
     return text
 
 
-def _values_between(low: str, high: str) -> "Iterator[Label] | None":
+def _values_between(low: str, high: str) -> "Iterable[Label] | None":
     """Return all values from `low` to `high`; None if they are of different kinds or do not increase."""
     if _WHOLE.fullmatch(low) and _WHOLE.fullmatch(high):
-        return _increasing_range(int(low), int(high))
+        return range(int(low), int(high) + 1) or None
     for length in (PeriodLength.QUARTER, PeriodLength.MONTH):
         first, last = length.number(low), length.number(high)
         if first is not None and last is not None:
-            steps = _increasing_range(first, last)
-            return steps and map(length.label, steps)
+            return [*map(length.label, range(first, last + 1))] or None
     try:
         first_day, last_day = date.fromisoformat(low), date.fromisoformat(high)
     except ValueError:
         return None
-    days = _increasing_range(0, (last_day - first_day).days)
-    return days and ((first_day + timedelta(day)).isoformat() for day in days)
-
-
-def _increasing_range(first: int, last: int) -> Iterator[int] | None:
-    return iter(range(first, last + 1)) if first <= last else None
+    days = (last_day - first_day).days
+    return ((first_day + timedelta(day)).isoformat() for day in range(days + 1)) if days >= 0 else None
