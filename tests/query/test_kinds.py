@@ -20,8 +20,8 @@ from noisycount.errors import PredicateError
 from noisycount.query.grouping import CellQuestion, EachValue
 from noisycount.query.language import parse
 from noisycount.query.predicate import Column, canonical_text
-from noisycount.query.schema import KINDS, Kind, Spelling
-from noisycount.query.table import key_set, key_set_from_json, key_to_json
+from noisycount.query.schema import KINDS, Kind, Spelling, key_to_json
+from noisycount.query.table import key_set, key_set_from_json
 from noisycount.release.rehearsal import make_up_records
 from tests.helpers.random_tables import identity
 

@@ -16,14 +16,13 @@ from noisycount.errors import PredicateError, QueryError
 from noisycount.model.tables.levels import Level
 from noisycount.query.grouping import EachValue, GroupBy, Key, KeySet, NumberRanges, Period, resolve_group_by
 from noisycount.query.predicate import Column
-from noisycount.query.schema import Kind
+from noisycount.query.schema import Kind, key_to_json
 from noisycount.query.table import (
     TableQuestion,
     in_canonical_order,
     key_set,
     key_set_from_json,
     key_set_to_json,
-    key_to_json,
     margins_of,
 )
 from noisycount.query.typed import PeriodLength, parse_by, parse_column_keys

@@ -27,7 +27,7 @@ from noisycount.query.normal_form import normal_form
 from noisycount.query.person_values import EVERY_ROW, Function, PersonValue
 from noisycount.query.predicate import Column, Predicate, column_of
 from noisycount.query.readings import FUNCTIONS
-from noisycount.query.schema import INTEGERS, Kind, Schema, schema_of
+from noisycount.query.schema import INTEGERS, Kind, Schema, key_to_json, schema_of
 from noisycount.query.typed import PERIODS, ColumnGrouping, PeriodLength, call_end, split_list
 
 Key: TypeAlias = int | str | bool | date | None  # key of a group; None: the group of missing values
@@ -116,7 +116,7 @@ class EachValue(GroupBy):
 
     def label(self, key: Key) -> int | str | bool | None:
         """Return the key; a date in the form of ISO 8601."""
-        return self.column.kind.label(key)
+        return key_to_json(key)
 
 
 @frozen
@@ -265,10 +265,11 @@ def resolve_group_by(
     written = [each.text if isinstance(each, ColumnGrouping) else each for each in listed]
     if not all(isinstance(each, str) for each in written):
         raise PredicateError(f"by must be names of columns, got {str(by)[:80]!r}")
-    items = [item for each in written for item in _split_groupings(each, schema)]
+    known = schema_of(schema)
+    items = [item for each in written for item in _split_groupings(each, known)]
     if not 1 <= len(items) <= MAX_PARTS:
         raise PredicateError(f"by must name 1 to {MAX_PARTS} columns, got {len(items)}")
-    parts = tuple(_parse_grouping(item, schema, unit) for item in items)
+    parts = tuple(_parse_grouping(item, known, unit) for item in items)
     names = [part.column.name for part in parts]
     for name in names:
         if names.count(name) > 1:
@@ -276,7 +277,7 @@ def resolve_group_by(
     return parts
 
 
-def _split_groupings(text: str, schema: Mapping[str, Kind]) -> Iterator[str]:
+def _split_groupings(text: str, schema: Schema) -> Iterator[str]:
     """Yield the items of a list with commas. Numbers after a colon are edges of the column before them."""
     name, _, how = text.rpartition(":")
     is_grouped = how.strip().lower() in PERIODS or all(_REAL.fullmatch(edge.strip()) for edge in how.split(","))
@@ -299,12 +300,14 @@ def _split_groupings(text: str, schema: Mapping[str, Kind]) -> Iterator[str]:
     yield item
 
 
-def _parse_grouping(item: str, schema: Mapping[str, Kind], unit: str | None) -> GroupBy:
+def _parse_grouping(item: str, schema: Schema, unit: str | None) -> GroupBy:
     """Return one grouping, from the name of a column and the edges or period after a colon."""
     if item in schema:
-        return EachValue(_grouped_column(item, schema), schema_of(schema).normalisers.get(item, str))
+        return _grouping_of_column(_grouped_column(item, schema), item, None, schema)
     if end := call_end(item):
-        return _grouping_by_person_value(parse_value(item[:end], schema), item[end:].strip().removeprefix(":"), schema)
+        value = parse_value(item[:end], schema)
+        value = value.with_where(normal_form(value.where))
+        return _grouping_of_column(value, value.origin.name, item[end:].strip().removeprefix(":") or None, schema)
     name, colon, how = item.rpartition(":")
     if not colon:
         name = item
@@ -318,57 +321,50 @@ def _parse_grouping(item: str, schema: Mapping[str, Kind], unit: str | None) -> 
             "noisycount.toml"
         )
     if name not in schema:
-        type_ = schema.others.get(name) if isinstance(schema, Schema) else None
+        type_ = schema.others.get(name)
         why = "which is no column" if type_ is None else f"whose type {type_} no question can use"
         raise PredicateError(f"by names {name[:80]!r}, {why}: {did_you_mean(name, list(schema))}")
-    if isinstance(schema, Schema):
-        schema.require_clear_decimal(name, how.split(","), "by")
-    return _grouping_by_column(_grouped_column(name, schema), how)
+    return _grouping_of_column(_grouped_column(name, schema), name, how, schema)
 
 
-def _grouped_column(name: str, schema: Mapping[str, Kind]) -> Column:
+def _grouped_column(name: str, schema: Schema) -> Column:
     """Return the column of a grouping; for a table with one row a person, the smallest value of the person.
 
     Two values of one person would be two groups. The smallest one counts, so that each person is in one group.
     """
     column = column_of(schema, name)
-    if column.table is None or not schema_of(schema).tables[column.table].is_one_row_a_unit:
+    if column.table is None or not schema.tables[column.table].is_one_row_a_unit:
         return column
     return PersonValue(
         name=name, kind=column.kind, function=Function.SMALLEST, where=EVERY_ROW, column=column, table=column.table
     )
 
 
-def _grouping_by_person_value(value: PersonValue, how: str, schema: Mapping[str, Kind]) -> GroupBy:
-    """Return the grouping by a value of a person. The condition inside the value is in normal form."""
-    value = value.with_where(normal_form(value.where))
-    if how:
-        schema_of(schema).require_clear_decimal(value.origin.name, how.split(","), "by")
-        return _grouping_by_column(value, how)
-    return EachValue(value, schema_of(schema).normalisers.get(value.origin.name, str))
+def _grouping_of_column(column: Column, source: str, how: str | None, schema: Schema) -> GroupBy:
+    """Return the grouping of a column by edges, by a period or by each value.
 
-
-def _grouping_by_column(column: Column, how: str) -> GroupBy:
-    """Return the grouping of a column by edges or by a period, as `how` states after the colon."""
-    if how.strip().lower() in PERIODS:
-        return Period(column, PERIODS[how.strip().lower()])
-    return NumberRanges(column, _parse_edges(how, column))
-
-
-def _parse_edges(text: str, column: Column) -> tuple[int | float, ...]:
-    """Return the edges of the ranges that a text lists.
+    Args:
+        column: The column, or a value of a person.
+        source: The name of the column of the records that has the values.
+        how: The text after the colon: edges or a period. None: each value is a group.
+        schema: The schema of the records.
 
     Raises:
-        PredicateError: The text has a piece that is not a number of the kind of the column.
+        PredicateError: An edge is not a number of the kind of the column, or few values of the column are equal.
     """
-    pieces = [piece.strip() for piece in text.split(",")]
-    pattern = _INTEGER if column.kind is Kind.INTEGER else _REAL
+    if how is None:
+        return EachValue(column, schema.normalisers.get(source, str))
+    pieces = [piece.strip() for piece in how.split(",")]
+    schema.require_clear_decimal(source, pieces, "by")
+    if span := PERIODS.get(how.strip().lower()):
+        return Period(column, span)
+    pattern, number = (_INTEGER, int) if column.kind is Kind.INTEGER else (_REAL, float)
     if not all(map(pattern.fullmatch, pieces)):
         raise PredicateError(
-            f"by groups {column} by {text[:80]!r}: write edges such as 0,18,65 for numbers, or "
+            f"by groups {column} by {how[:80]!r}: write edges such as 0,18,65 for numbers, or "
             "month, quarter or year for dates"
         )
-    return tuple(map(int if column.kind is Kind.INTEGER else float, pieces))
+    return NumberRanges(column, tuple(map(number, pieces)))
 
 
 @frozen(eq=False, slots=False)

@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 
@@ -43,14 +43,12 @@ def public_values(stated: Mapping[str, Stated], kinds: Mapping[str, Kind]) -> di
         if name not in kinds:
             raise ConfigError(f"values names {name!r}, which is no column: {did_you_mean(name, [*kinds])}")
         try:
-            normal = (
-                statement
-                if isinstance(statement, str)
-                else _normalise_texts(statement, schema_of(kinds).normalisers.get(name, str))
-            )
-            found[name] = (
-                _parse_range(kinds[name], normal) if isinstance(normal, str) else _parse_list(kinds[name], normal)
-            )
+            if isinstance(statement, str):
+                found[name] = _parse_range(kinds[name], statement)
+            else:
+                normalise = schema_of(kinds).normalisers.get(name, str)
+                normal = [normalise(value) if isinstance(value, str) else value for value in statement]
+                found[name] = _parse_list(kinds[name], normal)
         except ValueError as error:
             raise ConfigError(f"values of {name!r} {error}") from None
     return found
@@ -60,11 +58,6 @@ def with_public_values(schema: Schema, stated: Mapping[str, Stated]) -> Schema:
     """Return the schema with the public values of the columns that queries may use."""
     public = public_values(stated, schema.entire)
     return replace(schema, public={name: public[name] for name in schema if name in public})
-
-
-def _normalise_texts(values: Sequence[object], normalise: Callable[[str], str]) -> list[object]:
-    """Return a list of values, with its texts in the normal form of their column."""
-    return [normalise(value) if isinstance(value, str) else value for value in values]
 
 
 def _parse_list(kind: Kind, items: Sequence[object]) -> PublicValues:

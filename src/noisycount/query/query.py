@@ -13,6 +13,7 @@ from noisycount.frozen import frozen
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
+from noisycount.query.schema import key_to_json
 from noisycount.query.typed import (
     ColumnGrouping,
     Keys,
@@ -262,7 +263,7 @@ def _key_to_json(column: str, key: object) -> int | str | bool | None:
         if key.is_range:
             raise ValueError(f"keys of {column} have the range {key.text}: list each key in JSON")
         return key.text
-    return key if key is None or isinstance(key, int | str) else str(key)
+    return key_to_json(key)
 
 
 def _margins_to_json(margins: str | Sequence[str | Sequence[str]]) -> list[str]:

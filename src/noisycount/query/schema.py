@@ -138,9 +138,10 @@ class Kind:
         """Return True if a key is a valid value of this kind."""
         return type(key) is self.type
 
-    def label(self, key: object) -> int | str | bool | None:
-        """Return the text or value that represents a key in results. `key` reads the label back."""
-        return key if key is None or isinstance(key, int | str) else str(key)
+
+def key_to_json(key: object) -> int | str | bool | None:
+    """Return a key as JSON, which `Kind.key` reads back. Results show it too."""
+    return key if key is None or isinstance(key, int | str) else str(key)
 
 
 class Integer(Kind):
@@ -331,7 +332,7 @@ class PublicValues:
     @property
     def labels(self) -> tuple[int | str | bool | None, ...]:
         """Labels of the listed values, or of the two ends of the range."""
-        return tuple(map(self.kind.label, self.listed or (self.low, self.high)))
+        return tuple(map(key_to_json, self.listed or (self.low, self.high)))
 
     @property
     def words(self) -> str:

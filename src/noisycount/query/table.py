@@ -25,7 +25,7 @@ from noisycount.query.grouping import CellQuestion, GroupBy, Key, KeyQuestion, K
 from noisycount.query.impossible import Public
 from noisycount.query.predicate import Column, Predicate, columns
 from noisycount.query.public_values import public_keys
-from noisycount.query.schema import Kind
+from noisycount.query.schema import Kind, key_to_json
 from noisycount.query.syntax import tokens
 from noisycount.query.typed import MAX_CELLS, Keys, TypedKey, call_end, expand_keys
 
@@ -389,11 +389,6 @@ def _parse_stored_key(part: GroupBy, key: object) -> Key:
     if isinstance(found, str) and not kind.is_key(found):
         raise ValueError(f"key must be of {part.column}, got {shortened_repr(found)}")
     return found
-
-
-def key_to_json(key: Key) -> int | str | bool | None:
-    """Return a key as JSON, which `Kind.key` reads."""
-    return key if key is None or isinstance(key, int | str) else str(key)
 
 
 def table_labels(keys: KeySet, *, is_hidden: bool = False) -> TableLabels:

@@ -21,7 +21,7 @@ from noisycount.model.gradual import finer_errors
 from noisycount.model.noises.combined_gaussian import CombinedGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.predicate import Constant
-from noisycount.query.table import key_to_json
+from noisycount.query.schema import key_to_json
 from noisycount.query.typed import MAX_CELLS
 from noisycount.release.goal import AccuracyGoal, StoppingSchedule
 from noisycount.release.noise_plan import TablePlan
