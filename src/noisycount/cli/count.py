@@ -38,6 +38,7 @@ from noisycount.tasks.answer_display import print_answer, print_preview
 from noisycount.tasks.answer_json import answer_json, preview_json
 from noisycount.tasks.opening import dataset_of_source, existing_ledger
 from noisycount.tasks.preview import preview_of
+from noisycount.validation import exact_delta, exact_epsilon
 
 
 @frozen
@@ -197,7 +198,7 @@ def _known_schema(ctx: click.Context) -> Schema:
     multiple=True,
     shell_complete=complete_condition,
 )
-@options.value_option("--epsilon", values.parse_epsilon, "E", "Set the price of the answer in ε, such as 0.1 or 1/3.")
+@options.value_option("--epsilon", exact_epsilon, "E", "Set the price of the answer in ε, such as 0.1 or 1/3.")
 @options.value_option(
     "--within",
     typed.parse_within,
@@ -271,7 +272,7 @@ def _known_schema(ctx: click.Context) -> Schema:
 @options.value_option("--questions", options.FILE, "FILE", "Read conditions from a file, one per line.")
 @options.value_option(
     "--delta",
-    values.parse_delta,
+    exact_delta,
     "D",
     "Show hidden keys whose noisy count passes a threshold. D bounds the probability that a key of one person is"
     " shown. With Gaussian noise, D is the δ of the price.",

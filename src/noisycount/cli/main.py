@@ -40,21 +40,19 @@ class CommandGroup(click.Group):
 
             raise click.UsageError(f"No such command {args[0]!r}: {name_suggestion(args[0], names)}", ctx=ctx)
         name, command, words = super().resolve_command(ctx, args)
+        parameters: list[click.Parameter] = []
         if command is not None and not isinstance(command, click.Group):
-            _refuse_repeated_options(click.Context(command, ctx, name, **command.context_settings), words)
+            ctx = click.Context(command, ctx, name, **command.context_settings)
+            with suppress(click.UsageError):  # the command itself reports any other fault
+                parameters = command.make_parser(ctx).parse_args(list(words))[2]
+        for option, times in Counter(parameters).items():
+            may_repeat = not isinstance(option, click.Option) or option.multiple or option.is_flag or option.count
+            if times > 1 and not may_repeat:
+                raise click.UsageError(
+                    f"{option.opts[0]} is given {times} times: give it once, and run the command again for another",
+                    ctx=ctx,
+                )
         return name, command, words
-
-
-def _refuse_repeated_options(ctx: click.Context, words: list[str]) -> None:
-    """Raise UsageError if an option is repeated. The command itself reports any other fault."""
-    parameters: list[click.Parameter] = []
-    with suppress(click.UsageError):
-        parameters = ctx.command.make_parser(ctx).parse_args(list(words))[2]
-    for option, times in Counter(parameters).items():
-        if isinstance(option, click.Option) and times > 1 and not (option.multiple or option.is_flag or option.count):
-            raise click.UsageError(
-                f"{option.opts[0]} is given {times} times: give it once, and run the command again for another", ctx=ctx
-            )
 
 
 COMMANDS = {

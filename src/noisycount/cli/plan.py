@@ -22,6 +22,7 @@ from noisycount.query.typed import MAX_CELLS, parse_confidence, parse_margins, p
 from noisycount.readers import options, values
 from noisycount.release.dataset import AvailableBudget
 from noisycount.tasks import plan as task
+from noisycount.validation import exact_delta, exact_epsilon
 
 if TYPE_CHECKING:
     from noisycount.tasks.forecast import Design
@@ -74,7 +75,7 @@ def _parse_cells(texts: Sequence[str]) -> dict[str, int]:
 )
 @options.value_option("--within", parse_within, "20%", "Set the accuracy as a share of the count or of --guess.")
 @options.value_option(
-    "--at-most", values.parse_epsilon, "E", "Set the largest price in ε for --within without a guess.  [default: 0.5]"
+    "--at-most", exact_epsilon, "E", "Set the largest price in ε for --within without a guess.  [default: 0.5]"
 )
 @options.value_option("--guess", values.parse_guess, "100", "Fix the price of --within by a public guess of the count.")
 @options.value_option(
@@ -84,7 +85,7 @@ def _parse_cells(texts: Sequence[str]) -> dict[str, int]:
     "Use a stored answer as the guess, by its key or the beginning of it.",
 )
 @options.value_option("--error", values.parse_half_width, "15", "Set the accuracy in records.")
-@options.value_option("--epsilon", values.parse_epsilon, "E", "Show the accuracy that this ε gives.")
+@options.value_option("--epsilon", exact_epsilon, "E", "Show the accuracy that this ε gives.")
 @options.value_option(
     "--confidence", parse_confidence, "95%", "Set the probability with which errors hold.", default="95%"
 )
@@ -120,7 +121,7 @@ def _parse_cells(texts: Sequence[str]) -> dict[str, int]:
 )
 @options.value_option(
     "--delta",
-    values.parse_delta,
+    exact_delta,
     "D",
     "Compare with Gaussian noise at this δ. Required for --hidden.",
 )

@@ -23,6 +23,7 @@ from noisycount.readers import options, values
 from noisycount.readers.assumption import Assumed
 from noisycount.tasks.refine.estimate import Refinement, check_whole, refinement_facts, refinement_json
 from noisycount.tasks.refine.published import LEARNED, RefineQuery
+from noisycount.validation import exact_epsilon
 
 if TYPE_CHECKING:
     from noisycount.tasks.refine.column import RowLaws
@@ -114,7 +115,7 @@ def _parse_answers(context: click.Context, _: click.Parameter, texts: tuple[str,
 @options.population_options
 @options.value_option(
     "--epsilon",
-    values.parse_epsilon,
+    exact_epsilon,
     "E",
     "Set the ε of the answers: once for all, or once per answer or level of a table.",
     multiple=True,

@@ -19,8 +19,9 @@ from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.readers import options
 from noisycount.readers.assumption import Rate
-from noisycount.readers.values import NOISE_KINDS, noise_of, parse_count, parse_epsilon, parse_scale, parse_size
+from noisycount.readers.values import NOISE_KINDS, noise_of, parse_count, parse_scale, parse_size
 from noisycount.tasks import risk as task
+from noisycount.validation import exact_epsilon
 
 
 @frozen
@@ -57,7 +58,7 @@ _KINDS = [*NOISE_KINDS, _NONE]
 @options.population_options
 @options.value_option("--noise", click.Choice(_KINDS), "KIND", f"Choose the kind of noise: {' or '.join(_KINDS)}.")
 @options.value_option("--scale", parse_scale, "S", "Set the scale of --noise in records, such as 10 or 20/3.")
-@options.value_option("--price", parse_epsilon, "E", "Derive the noise from the price in ε of an answer.")
+@options.value_option("--price", exact_epsilon, "E", "Derive the noise from the price in ε of an answer.")
 @options.value_option("--key", str, "KEY", "Use the noise of a stored answer, by its key or the beginning of it.")
 @options.value_option(
     "--sample",
@@ -72,7 +73,7 @@ _KINDS = [*NOISE_KINDS, _NONE]
     "N",
     "Set how many of the --known records count. Default: the number expected by the rate.",
 )
-@options.value_option("--epsilon", parse_epsilon, "E", "Show δ at this ε. Default: 1/scale for Laplace noise, else 1.")
+@options.value_option("--epsilon", exact_epsilon, "E", "Show δ at this ε. Default: 1/scale for Laplace noise, else 1.")
 @options.value_option("--ledger dataset", str, "NAME", "Evaluate all answers so far about this data set together.")
 @options.value_option(
     "--atoms",

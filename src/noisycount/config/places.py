@@ -207,7 +207,10 @@ def sqlite_file(url: str) -> Path | None:
         '/data/ledger.db'
     """
     match = _SQLITE.fullmatch(url)
-    return _file_of_match(match) if match else None
+    if match is None:
+        return None
+    path = unquote(match["file"])  # SQLite itself unquotes a URI once more
+    return Path(unquote(path.removeprefix("file:")) if _is_uri(match) else path)
 
 
 def sqlite_url(file: Path) -> str:
@@ -217,7 +220,13 @@ def sqlite_url(file: Path) -> str:
         >>> sqlite_url(Path("/data/50% of all?/ledger.db"))
         'sqlite:////data/50%25%20of%20all%3F/ledger.db'
     """
-    return f"sqlite:///{_quote_path(file)}"
+    try:
+        return f"sqlite:///{quote(str(file))}"
+    except UnicodeEncodeError:
+        raise ConfigError(
+            f"ledger {str(file)!r} has a path that is not UTF-8: rename its folder, or name a "
+            "ledger elsewhere in a file that `noisycount init` writes"
+        ) from None
 
 
 def resolve_ledger_url(folder: Path, url: str) -> str | None:
@@ -227,29 +236,13 @@ def resolve_ledger_url(folder: Path, url: str) -> str | None:
         >>> resolve_ledger_url(Path("/data"), "sqlite:///ledger.db")
         'sqlite:////data/ledger.db'
     """
-    match = _SQLITE.fullmatch(url)
-    if match and match["file"] not in {"", ":memory:"}:
-        file = _quote_path(folder / _file_of_match(match))
-        path = f"file:{quote(file)}" if _is_uri(match) else file
+    match, file = _SQLITE.fullmatch(url), sqlite_file(url)
+    if match and file and match["file"] not in {"", ":memory:"}:
+        quoted = sqlite_url(folder / file).removeprefix("sqlite:///")
+        path = f"file:{quote(quoted)}" if _is_uri(match) else quoted
         return f"{match['scheme']}{path}{match['options'] or ''}"
     return url if _SERVER.fullmatch(url) else None
 
 
-def _file_of_match(match: re.Match[str]) -> Path:
-    """Return the file of a matched SQLite address. A URI is quoted twice, because SQLite unquotes it too."""
-    path = unquote(match["file"])
-    return Path(unquote(path.removeprefix("file:")) if _is_uri(match) else path)
-
-
 def _is_uri(match: re.Match[str]) -> bool:
     return "uri=true" in (match["options"] or "")
-
-
-def _quote_path(file: Path) -> str:
-    try:
-        return quote(str(file))
-    except UnicodeEncodeError:
-        raise ConfigError(
-            f"ledger {str(file)!r} has a path that is not UTF-8: rename its folder, or name a "
-            "ledger elsewhere in a file that `noisycount init` writes"
-        ) from None

@@ -14,7 +14,7 @@ from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.catalogue import NOISES, NoiseClass
 from noisycount.model.sampling.scalar import check_range
 from noisycount.release.reply_tick import ReplyTick
-from noisycount.validation import LARGEST_WHOLE, exact_delta, exact_epsilon, parse_probability
+from noisycount.validation import LARGEST_WHOLE, exact_epsilon, parse_probability
 
 if TYPE_CHECKING:
     from noisycount.readers.assumption import Rate
@@ -54,11 +54,6 @@ def drop_thousands(text: str) -> str:
     return text.replace(",", "") if _GROUPED.fullmatch(text.strip()) else text
 
 
-def parse_epsilon(text: str) -> Fraction:
-    """Return an exact ε such as `0.1` or `1/3`."""
-    return exact_epsilon(text)
-
-
 def parse_at_most(text: str) -> Fraction:
     """Return the largest ε that an answer may cost, such as `0.5`, exactly."""
     return exact_epsilon(text, "at_most")
@@ -72,11 +67,6 @@ def parse_rho(text: str) -> Fraction:
 def parse_budget(text: str) -> Fraction:
     """Return an exact budget in ε such as `2` or `1/3`."""
     return exact_epsilon(text, "budget")
-
-
-def parse_delta(text: str) -> Fraction:
-    """Return an exact δ such as `1e-6`."""
-    return exact_delta(text)
 
 
 def parse_guess(text: str) -> float:

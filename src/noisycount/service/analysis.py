@@ -12,13 +12,14 @@ from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.typed import parse_confidence
 from noisycount.readers.assumption import Assumed
-from noisycount.readers.values import NOISE_KINDS, noise_of, parse_epsilon, parse_rate, parse_scale
+from noisycount.readers.values import NOISE_KINDS, noise_of, parse_rate, parse_scale
 from noisycount.service.auth import LimitedUser
 from noisycount.service.document import REFINEMENT, RISKS, responses
 from noisycount.service.middleware import JsonRoute
 from noisycount.service.state import State
 from noisycount.tasks.refine.estimate import Refinement, refinement_json
 from noisycount.tasks.risk import Risks, RiskScenario, risks_json
+from noisycount.validation import exact_epsilon
 
 Value = TypeVar("Value")
 KINDS = ", ".join(NOISE_KINDS)
@@ -38,7 +39,7 @@ def parsed(name: str, read: Callable[[str], Value], text: str) -> Value:
 def noise_of_members(member: str, price: str | None, noise: str | None, scale: str | None) -> AdditiveNoise | None:
     """Return the noise of a price, or of a kind and a scale; None if neither or both are stated."""
     if price is not None and noise is None and scale is None:
-        return DiscreteLaplace.for_epsilon(parsed(member, parse_epsilon, price))
+        return DiscreteLaplace.for_epsilon(parsed(member, exact_epsilon, price))
     if price is not None or noise is None or scale is None:
         return None
     if noise not in NOISE_KINDS:
@@ -128,7 +129,7 @@ class RiskRequest(BaseModel):
         """Return the risks of the answer."""
         assumed = Assumed.from_rate(self.size, parsed("rate", parse_rate, self.rate))
         setting = RiskScenario(assumed, self._mechanism, self.sample, self.known, self.known_positives)
-        epsilon = None if self.epsilon is None else parsed("epsilon", parse_epsilon, self.epsilon)
+        epsilon = None if self.epsilon is None else parsed("epsilon", exact_epsilon, self.epsilon)
         return Risks.compute(setting, epsilon, lambda _: None)
 
     @property

@@ -158,20 +158,19 @@ def answer_to(
     """
     with session_of(dataset, configuration, makes=True) as session:
         plan = session.plan(paid_query.query)
-        check_rows(plan, is_drawn=is_drawn)
-        if (
-            session.ledger is None
-        ):  # `answer_in_session` refuses an impossible question too, but only once there is a ledger
+        if is_drawn:
+            check_rows(plan)
+        if session.ledger is None:  # `answer_in_session` refuses an impossible question too, but only with a ledger
             plan.require_possible(lambda: False)
         with session.with_ledger(plan) as charged:
             answer = answer_in_session(charged, paid_query, plan)
             return replace(answer, ledger=configuration.ledger_file, total=charged.running_total())
 
 
-def check_rows(plan: QueryPlan, *, is_drawn: bool) -> None:
-    """Raise NoisyCountError if a chart is requested that would have too many rows, before anything is charged."""
+def check_rows(plan: QueryPlan) -> None:
+    """Raise NoisyCountError if a chart of the answer would have too many rows, before anything is charged."""
     cells = plan.noise.levels[0].size
-    if is_drawn and cells is not None and cells > MOST_ROWS:
+    if cells is not None and cells > MOST_ROWS:
         raise NoisyCountError(
             f"--plot draws up to {MOST_ROWS} rows, and this table has {cells:,}: leave it out, or list fewer keys"
         )

@@ -43,16 +43,19 @@ def query_facts(priced: PricedQuery) -> output.Facts:
 
 def count_facts(answer: Answer, release: Release) -> output.Facts:
     """Return the facts of a published count: its answer, error, noise, privacy loss, price and hints."""
-    goal = ""
+    goal = bound = ""
     if release.within is not None:
         share = f"±{percent(float(release.within))} of it"
         goal = f": {share}" if release.is_near else f"; {share} would cost more"
+    size = answer.dataset.size
+    low, high = count_interval(release, size)
+    if release.answer < release.error:
+        bound = f", so at most {signed(high)}"
+    elif size is not None and release.answer + release.error > size:
+        bound = f", so at least {signed(low)}"
     return [
         *query_facts(answer),
-        (
-            "answer",
-            f"{signed(release.answer)} {plus_minus(release.error)}{_tighter_bound_text(release, answer.dataset.size)}",
-        ),
+        ("answer", f"{signed(release.answer)} {plus_minus(release.error)}{bound}"),
         ("", f"with {percent(release.confidence)} confidence the true count is in this range{goal}"),
         ("noise", _count_noise(answer.noise)),
         *_privacy_facts(answer, answer.plan.loss.text),
@@ -183,15 +186,6 @@ def _mean_prices(preview: AnswerPreview, goal: AccuracyGoal) -> str:
     return f"{prices[0].replace('for', f'for {which}')}, {', '.join(prices[1:])}"
 
 
-def _tighter_bound_text(release: Release, size: int | None) -> str:
-    """Return the bound that remains if the interval extends below 0 or above the public size; else an empty text."""
-    low, high = count_interval(release, size)
-    if release.answer < release.error:
-        return f", so at most {signed(high)}"
-    is_cut = size is not None and release.answer + release.error > size
-    return f", so at least {signed(low)}" if is_cut else ""
-
-
 def remaining_words(largest: Fraction, budget: Budget, analyst: Analyst = Analyst()) -> str:  # noqa: B008 - frozen
     """Return the remaining budget in words, with the budgets that limit it.
 
@@ -302,10 +296,8 @@ def estimate_words(value: float, error: float) -> str:
 
 def _table_facts(answer: Answer, release: TableRelease, shown_rows_count: int) -> output.Facts:
     """Return the facts below a published table: error, noise, keys, privacy loss, charge, ledger and hints."""
-    rows, errors = (
-        _row_count(release),
-        dict(zip([level.name for level in release.levels], release.errors_of_all, strict=True)),
-    )
+    rows = _row_count(release)
+    errors = dict(zip([level.name for level in release.levels], release.errors_of_all, strict=True))
     hidden_rows = f"{rows:,}, of which {rows - shown_rows_count:,} are not shown: --output FILE writes all"
     return [
         *([("rows", hidden_rows)] if rows > shown_rows_count else []),
