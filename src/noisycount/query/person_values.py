@@ -283,20 +283,17 @@ class Shifted(_Computed):
     @property
     def bounds(self) -> tuple[date, date]:
         """First and last day that can be moved within the years 1 to 9999."""
-        first, last = date.min, date.max
-        if self.days:
-            span = timedelta(days=abs(self.days))
-            earliest, latest = date.min.toordinal(), date.max.toordinal()
-            if span.days > latest - earliest:
-                return date.max, date.min
-            return (first, last - span) if self.days > 0 else (first + span, last)
-        whole = abs(self.months)
-        if whole >= 12 * 9999:
+        try:
+            if self.days:
+                span = timedelta(days=self.days)
+                return (date.min, date.max - span) if self.days > 0 else (date.min - span, date.max)
+            end = date.max if self.months >= 0 else date.min
+            year, month = divmod(12 * end.year + end.month - 1 - self.months, 12)
+            if self.months < 0:
+                return date(year, month + 1, 1), date.max
+            return date.min, date(year, month + 1, monthrange(year, month + 1)[1])
+        except (OverflowError, ValueError):  # no day can be moved
             return date.max, date.min
-        if self.months >= 0:
-            end = 12 * 9999 + 11 - whole
-            return first, date(end // 12, end % 12 + 1, monthrange(end // 12, end % 12 + 1)[1])
-        return date(1 + whole // 12, whole % 12 + 1, 1), last
 
     def shift(self, moment: Moment) -> Moment | None:
         """Return a moment moved by the duration; None if it leaves the years 1 to 9999.

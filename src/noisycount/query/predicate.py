@@ -38,31 +38,17 @@ class Operator(Enum):
     @property
     def mirrored(self) -> "Operator":
         """The operator with its two sides exchanged."""
-        return _MIRRORED.get(self, self)
+        return Operator(_MIRRORED.get(self.value, self.value))
 
     @property
     def negated(self) -> "Operator":
         """The operator that is true exactly where this one is false."""
-        return _NEGATED[self]
+        return Operator(_NEGATED[self.value])
 
 
 _FUNCTION_NAMES = {kind: name for name, kind in FUNCTIONS.items()}
-_MIRRORED = {
-    Operator.LESS: Operator.MORE,
-    Operator.MORE: Operator.LESS,
-    Operator.AT_MOST: Operator.AT_LEAST,
-    Operator.AT_LEAST: Operator.AT_MOST,
-}
-
-_NEGATED = {
-    Operator.EQUAL: Operator.NOT_EQUAL,
-    Operator.NOT_EQUAL: Operator.EQUAL,
-    Operator.LESS: Operator.AT_LEAST,
-    Operator.AT_LEAST: Operator.LESS,
-    Operator.AT_MOST: Operator.MORE,
-    Operator.MORE: Operator.AT_MOST,
-}
-
+_MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+_NEGATED = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", "<=": ">", ">": "<="}
 
 # Function of Python that applies each operator to two values.
 TESTS: Mapping[Operator, Callable[[Any, Any], Any]] = dict(zip(Operator, (eq, ne, lt, le, gt, ge), strict=True))
@@ -293,23 +279,27 @@ class Not:
 
 
 @frozen
-class And:
-    """A conjunction of two or more operands, none of which is an `And`."""
+class _Connection:
+    """Operands that are joined by a connective: two or more, none of which has the same connective."""
 
     operands: tuple["Predicate", ...]
 
     def __post_init__(self) -> None:
-        _require_flat(self)
+        if len(self.operands) < 2 or any(type(part) is type(self) for part in self.operands):  # noqa: PLR2004, the arity of a connective
+            raise PredicateError(
+                f"where joins {len(self.operands)} predicates in one {type(self).__name__}: "
+                f"give two or more, none of them an {type(self).__name__}"
+            )
 
 
 @frozen
-class Or:
+class And(_Connection):
+    """A conjunction of two or more operands, none of which is an `And`."""
+
+
+@frozen
+class Or(_Connection):
     """A disjunction of two or more operands, none of which is an `Or`."""
-
-    operands: tuple["Predicate", ...]
-
-    def __post_init__(self) -> None:
-        _require_flat(self)
 
 
 Predicate: TypeAlias = Constant | Flag | Comparison | Range | Membership | Pattern | Missing | Not | And | Or
@@ -395,14 +385,6 @@ def _require_one_kind(literals: tuple[Literal, ...]) -> None:
 def _require_not_boolean(column: Column, keyword: str) -> None:
     if column.kind is Kind.BOOLEAN:
         raise PredicateError(f"where uses {keyword} on {column}: use = or <> with true or false")
-
-
-def _require_flat(node: And | Or) -> None:
-    if len(node.operands) < 2 or any(type(part) is type(node) for part in node.operands):  # noqa: PLR2004, the arity of a connective
-        raise PredicateError(
-            f"where joins {len(node.operands)} predicates in one {type(node).__name__}: "
-            f"give two or more, none of them an {type(node).__name__}"
-        )
 
 
 def canonical_text(predicate: Predicate) -> str:

@@ -71,12 +71,10 @@ class TableQuestion:
         """Return the number of cells in which one unit can count; None: every cell."""
         return 1 if unit is None else self.max_groups
 
-    def levels(self) -> tuple[Level, ...]:
-        """Return the levels in the order of the request: the cells first, then the margins or ranges."""
-        assert self.keys is not None  # noqa: S101 - hidden keys have no levels before the count
-        return self._levels_of(self.keys)
-
-    def _levels_of(self, keys: KeySet) -> tuple[Level, ...]:
+    def levels(self, keys: KeySet | None = None) -> tuple[Level, ...]:
+        """Return the levels of cells, by default of the requested ones: the cells first, then the margins or ranges."""
+        keys = self.keys if keys is None else keys
+        assert keys is not None  # noqa: S101 - hidden keys have no levels before the count
         names, margins = [part.column.name for part in self.parts], None if self.is_cumulative else self.margins
         return all_levels(keys.codes, names, margins, has_other=self.has_other)
 
@@ -92,7 +90,7 @@ class TableQuestion:
         keys, places = in_canonical_order(self.keys)
         if self.has_other:
             places = np.append(places, len(keys))
-        canonical_levels = self._levels_of(keys)
+        canonical_levels = self.levels(keys)
         return CanonicalTable(
             keys,
             canonical_levels,
