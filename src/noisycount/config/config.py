@@ -9,7 +9,7 @@ import os.path
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from types import MappingProxyType
 
@@ -114,18 +114,9 @@ class DatasetConfig:
         """Return the data set as a `Desk` needs it, under its name in the ledger."""
         return Dataset(account, self.budget, self.size, self.needs_purpose)
 
-    def is_at(self, place: str | Source) -> bool:
-        """Return True if a path, with links resolved, or an address leads to exactly these records."""
-        identities = record_identities(self.source)
-        return bool(identities) and identities == record_identities(place)
-
     def shares_files_at(self, place: str | Source) -> bool:
         """Return True if a path leads to some of these files, or an address to this table."""
         return not record_identities(self.source).isdisjoint(record_identities(place))
-
-    def overlaps(self, other: "DatasetConfig") -> bool:
-        """Return True if both data sets may share records. A data set without a table may be any table of its file."""
-        return any(_may_share(one, two) for one in self.places for two in other.places)
 
     @property
     def places(self) -> list[tuple[Path | ServedTable, str | None]]:
@@ -139,7 +130,7 @@ class DatasetConfig:
 
 
 def _may_share(one: tuple[Path | ServedTable, str | None], other: tuple[Path | ServedTable, str | None]) -> bool:
-    """Return True if two places may have records in common."""
+    """Return True if two places may have records in common. A place without a table may be any table of its file."""
     may_share_table = one[1] is None or other[1] is None or one[1] == other[1]
     is_same = one[0] == other[0] or not record_identities(one[0]).isdisjoint(record_identities(other[0]))
     return may_share_table and is_same
@@ -207,14 +198,15 @@ class Config:
             return self.datasets[source]
         place = self._unconfigured_place(source)
         label = repr(str(place) if isinstance(place, ServedTable) else source)
-        owners = [owner for owner in self.datasets.values() if owner.is_at(place)]
+        identities = record_identities(place)
+        others = [(dataset, record_identities(dataset.source)) for dataset in self.datasets.values()]
+        overlapping = [dataset for dataset, other in others if not identities.isdisjoint(other)]
+        owners = [dataset for dataset, other in others if identities and identities == other]
         if len(owners) > 1:
             names = ", ".join(owner.name for owner in owners)
             kind = "file" if isinstance(place, Path) else "table"
             raise ConfigError(f"SOURCE {label} is the {kind} of several data sets: name {names}")
-        if not owners and (
-            overlapping := [dataset for dataset in self.datasets.values() if dataset.shares_files_at(place)]
-        ):
+        if overlapping and not owners:
             raise ConfigError(
                 f"SOURCE {label} has files of data set {overlapping[0].name!r}, whose budget pays for "
                 f"them: name {overlapping[0].name}"
@@ -429,7 +421,7 @@ def _read_source(table: TomlTable) -> Path | ServedTable:
 def _require_separate(path: Path, datasets: Iterable[DatasetConfig]) -> None:
     """Raise ConfigError if two data sets share records or an account: both of their budgets could be spent on these."""
     for first, second in combinations(datasets, 2):
-        if first.overlaps(second):
+        if any(_may_share(one, other) for one, other in product(first.places, second.places)):
             raise ConfigError(
                 f"{path}: [datasets.{first.name}] and [datasets.{second.name}] are the same records, "
                 f"{str(first.source)!r}, with a budget each: keep one of them"

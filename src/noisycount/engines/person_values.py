@@ -120,7 +120,7 @@ def _one_row_a_person(
         tables: The only tables whose rows are read; empty: all rows are read.
     """
     definitions = [value.definition for value in values]
-    inner = [*dict.fromkeys(each for value in definitions for each in value.inner_values)]
+    inner = [*dict.fromkeys(values_in(value.where for value in definitions))]
     is_read = _rows_of_tables(records, tables)
     if inner:
         columns: dict[Column, None] = {}

@@ -139,11 +139,6 @@ class PersonValue(_Computed):
         yield from tree.columns(self.where)
 
     @property
-    def inner_values(self) -> Iterator["PersonValue"]:
-        """Values of the person that the condition of the rows uses."""
-        return values_in([self.where])
-
-    @property
     def definition(self) -> "PersonValue":
         """The value as an aggregate of all rows of the person, whatever their table, and without `by`.
 

@@ -90,14 +90,9 @@ class PricedQuery:
         return self.query.confidence
 
     @property
-    def protected(self) -> str:
-        """The privacy unit that the answer protects: "person" or "row"."""
-        return unit_noun(self.unit)
-
-    @property
     def odds(self) -> str:
         """Odds to which an answer at this price can move an even guess about one person or row, in words."""
-        return self.plan.noise.odds(self.protected)
+        return self.plan.noise.odds(unit_noun(self.unit))
 
     @property
     def total_words(self) -> str:
