@@ -6,7 +6,7 @@
 import re
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from datetime import date
 from functools import cached_property, lru_cache
@@ -28,7 +28,7 @@ from noisycount.query.person_values import EVERY_ROW, Function, PersonValue
 from noisycount.query.predicate import Column, Predicate, column_of
 from noisycount.query.readings import FUNCTIONS
 from noisycount.query.schema import INTEGERS, Kind, Schema, key_to_json, schema_of
-from noisycount.query.typed import PERIODS, ColumnGrouping, PeriodLength, call_end, split_list
+from noisycount.query.typed import PERIODS, ColumnGrouping, PeriodLength, call_end, join_edges, split_list
 
 Key: TypeAlias = int | str | bool | date | None  # key of a group; None: the group of missing values
 
@@ -277,27 +277,20 @@ def resolve_group_by(
     return parts
 
 
-def _split_groupings(text: str, schema: Schema) -> Iterator[str]:
-    """Yield the items of a list with commas. Numbers after a colon are edges of the column before them."""
+def _split_groupings(text: str, schema: Schema) -> list[str]:
+    """Return the items of a list with commas. Numbers after a colon are edges of the column before them."""
     name, _, how = text.rpartition(":")
     is_grouped = how.strip().lower() in PERIODS or all(_REAL.fullmatch(edge.strip()) for edge in how.split(","))
     if text in schema or (name in schema and is_grouped):  # a name of a column may contain commas
-        yield text
-        return
-    item = ""
+        return [text]
     try:
         pieces = split_list(text)
     except ValueError:  # an unusual name of a column
         pieces = text.split(",")
-    for piece in pieces:
-        goes_on = ":" in item and _REAL.fullmatch(piece.strip())
-        if item and not goes_on:
-            yield item
-            item = ""
-        item = f"{item},{piece.strip()}" if goes_on else piece.strip()
-        if not item:
-            raise PredicateError(f"by has an empty name in {text[:80]!r}: leave it out")
-    yield item
+    items = join_edges(pieces, _REAL)
+    if not all(items):
+        raise PredicateError(f"by has an empty name in {text[:80]!r}: leave it out")
+    return items
 
 
 def _parse_grouping(item: str, schema: Schema, unit: str | None) -> GroupBy:

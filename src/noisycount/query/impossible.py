@@ -95,18 +95,6 @@ def _value_of_literal(column: tree.Column, literal: tree.Literal) -> Any:  # noq
     return value
 
 
-_LESS, _SAME, _MORE = "less", "same", "more"
-
-_ORDERS = {  # possible orders of two columns of which a comparison is true
-    tree.Operator.EQUAL: {_SAME},
-    tree.Operator.NOT_EQUAL: {_LESS, _MORE},
-    tree.Operator.LESS: {_LESS},
-    tree.Operator.AT_MOST: {_LESS, _SAME},
-    tree.Operator.MORE: {_MORE},
-    tree.Operator.AT_LEAST: {_MORE, _SAME},
-}
-
-
 _LONG = 1000  # number of public values of a column up to which each is tested; of more, only the ends
 Public: TypeAlias = Mapping[str, PublicValues]  # public values of some columns, by name
 
@@ -251,13 +239,10 @@ def _is_impossible(tests: Sequence[tree.Predicate]) -> bool:
         return True
     if any(isinstance(test, tree.Not) and test.operand in distinct for test in tests):
         return True
-    orders = [
-        _ORDERS[test.operator] & ({_SAME} if test.left == test.right else {_LESS, _SAME, _MORE})
-        for test in tests
-        if isinstance(test, tree.Comparison) and isinstance(test.right, tree.Column)
-    ]
-    if orders:
-        return not set.intersection(*orders)
+    of_columns = [test for test in tests if isinstance(test, tree.Comparison) and isinstance(test.right, tree.Column)]
+    if of_columns:  # the left value is less, equal or greater; a column equals itself
+        orders = (0,) if of_columns[0].left == of_columns[0].right else (-1, 0, 1)
+        return not any(all(tree.TESTS[test.operator](order, 0) for test in of_columns) for order in orders)
     lists = [values for values in map(_only_values, tests) if values is not None]
     if lists:
         least = min(lists, key=len)

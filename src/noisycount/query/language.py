@@ -190,16 +190,12 @@ def _compared_with_day(column: tree.Column, operator: tree.Operator, day: Any) -
         ends = tree.Comparison(column, tree.Operator.AT_MOST, tree.Literal(Kind.TIMESTAMP, _LAST_MOMENT))
     else:
         ends = tree.Comparison(column, tree.Operator.LESS, _first_moment(day + timedelta(days=1)))
-    match operator:
-        case tree.Operator.EQUAL:
-            return tree.And((begins, ends))
-        case tree.Operator.NOT_EQUAL:
-            return tree.Not(tree.And((begins, ends)))
-        case tree.Operator.AT_LEAST:
-            return begins
-        case tree.Operator.AT_MOST:
-            return ends
-    limit = begins if operator is tree.Operator.LESS else ends
+    if operator in (tree.Operator.EQUAL, tree.Operator.NOT_EQUAL):
+        inside = tree.And((begins, ends))
+        return inside if operator is tree.Operator.EQUAL else tree.Not(inside)
+    limit = begins if operator in (tree.Operator.AT_LEAST, tree.Operator.LESS) else ends
+    if operator in (tree.Operator.AT_LEAST, tree.Operator.AT_MOST):
+        return limit
     return tree.Comparison(column, limit.operator.negated, limit.right)
 
 

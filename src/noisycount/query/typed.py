@@ -214,15 +214,23 @@ def _require_once(names: Sequence[str], refusal: str) -> None:
 
 def parse_by_text(text: str) -> list[ColumnGrouping]:
     """Return the columns of one text. Numbers after a colon are edges until the next name."""
-    pieces = split_list(text)
+    return [_parse_grouping(piece, text) for piece in join_edges(split_list(text), _NUMBER)]
+
+
+def join_edges(pieces: Iterable[str], number: re.Pattern[str]) -> list[str]:
+    """Return the pieces of a list without blanks around them; numbers after a colon are joined to the name before it.
+
+    Example:
+        >>> join_edges(["town", "age:0", " 18", "65"], re.compile("[0-9]+"))
+        ['town', 'age:0,18,65']
+    """
     joined: list[str] = []
-    for piece in pieces:
-        is_edge = _NUMBER.fullmatch(piece) and joined and ":" in joined[-1]
-        if is_edge:
-            joined[-1] += f",{piece.strip()}"
+    for piece in map(str.strip, pieces):
+        if number.fullmatch(piece) and joined and ":" in joined[-1]:
+            joined[-1] += f",{piece}"
         else:
             joined.append(piece)
-    return [_parse_grouping(piece, text) for piece in joined]
+    return joined
 
 
 def parse_column_keys(text: str) -> tuple[str, TypedKeys]:
