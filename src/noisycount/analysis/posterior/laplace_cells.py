@@ -232,7 +232,7 @@ def _geometric_sums(logs: Reals, rate: float) -> Side:
 
 
 _CHUNK = 1 << 15  # answers whose intermediate arrays stay in the cache
-_MANY = 1 << 18  # answers for one task of the thread pool
+_MANY = 1 << 20  # answers for one task of the thread pool
 _SHORT = 20_000.0  # scales: over so many an exponent loses 4e-12, and a mean 2e-12 standard deviations
 _FADED = 1e-20  # relative to the largest term of a sum: smaller terms do not matter
 _FAR = 50.0  # scales: e^−50 of a sum is below the precision of a double

@@ -67,7 +67,7 @@ def _surprise_under(population: Population, mechanism: Mechanism) -> Callable[[f
 Estimate = Literal["mean", "median", "mode"]
 
 _FEW = 24  # number of Chebyshev nodes; means of at most so many answers are computed one by one
-_PIECE = 1 << 14  # answers that are read at once; they stay in the cache
+_PIECE = 1 << 16  # answers that are read at once; they stay in the cache
 _WORTH_CELLS = 2000  # number of answers from which on fitting cells pays
 _LARGEST_TABLE = 1 << 20  # largest number of counts of a table for many answers; with more it would lose digits
 _TOLERANCE = 1e-12  # posterior standard deviations; the documented error is 1e-10
@@ -158,13 +158,16 @@ def _warn_of_contradiction(
     if not answers.size or (low <= extremes[0] and extremes[1] <= high):
         return
     surprise, number = _surprise_under(population, mechanism), 0
-    lows, highs, missing = [], [], 0
+    pieces, missing = [], 0
     for start in range(0, answers.size, _PIECE):
         piece = answers[start : start + _PIECE]
-        lows.append(piece.compress(piece < low))
-        highs.append(piece.compress(piece > high))
+        is_outside = piece < low
+        is_outside |= piece > high
+        pieces.append(piece[is_outside])
         missing += int(np.count_nonzero(np.isnan(piece)))
-    for outside in (np.sort(np.concatenate(lows)), np.sort(np.concatenate(highs))[::-1]):
+    sorted_outside = np.sort(np.concatenate(pieces))
+    lows = int(np.searchsorted(sorted_outside, low))
+    for outside in (sorted_outside[:lows], sorted_outside[lows:][::-1]):
 
         def excess(rank: float, outside: Reals = outside) -> float:
             return surprise(float(outside[int(rank)])) - SURPRISING
