@@ -16,8 +16,8 @@ from noisycount.errors import NoisyCountError, SourceError
 
 CANARY = "canary-7c1"
 CSV = 'id,answer,note\n007,1.50,""\n008,,\n"9, a",-3,"q ""x"""\n010,1e3,1.10\n'
-MISSING = np.array([False, True, False, False])
 ADDED = {"mean": np.array([1.25, np.nan, -3, 0.1]), "median": np.array([1, 0, -3, 2**53])}
+MISSING = dict.fromkeys(ADDED, np.array([False, True, False, False]))
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_types_are_those_of_all_cells(tmp_path: Path) -> None:
     path, out = tmp_path / "types.csv", tmp_path / "out.parquet"
     path.write_text("whole,truth,day,noday,empty\n1,true,2020-02-29,2020-02-30,\n,,,,\n-2,false,1999-01-01,,\n")
     with PublicTable.open(path) as table:
-        table.save(out, {"mean": np.ones(3)}, np.zeros(3, dtype=bool))
+        table.save(out, {"mean": np.ones(3)}, {"mean": np.zeros(3, dtype=bool)})
     types = [str(type_) for type_ in duckdb.read_parquet(str(out)).types]
     assert types == ["BIGINT", "BOOLEAN", "DATE", "VARCHAR", "VARCHAR", "DOUBLE"]
 
@@ -109,13 +109,44 @@ def test_parquet_columns_keep_type_and_order(tmp_path: Path) -> None:
     relation = duckdb.sql("FROM range(300_000) r(i)").select("i, [i] AS l, 'r' || i AS t")
     relation.write_parquet(str(path))
     with PublicTable.open(path) as table:
-        table.save(out, {"mean": np.arange(size) / 2}, np.arange(size) % 7 == 0)
+        table.save(out, {"mean": np.arange(size) / 2}, {"mean": np.arange(size) % 7 == 0})
     relation = duckdb.read_parquet(str(out))
     assert [str(type_) for type_ in relation.types] == ["BIGINT", "BIGINT[]", "VARCHAR", "DOUBLE"]
     found = relation.fetchnumpy()
     assert found["i"].tolist() == list(range(size))
     means = np.ma.filled(found["mean"], -1)
     np.testing.assert_array_equal(means, np.where(found["i"] % 7 == 0, -1, found["i"] / 2))
+
+
+@pytest.mark.parametrize("number", [1, 3, 200_000])
+def test_rows_share_values_in_their_order(tmp_path: Path, number: int) -> None:
+    """Of 300,000 rows each has the value of its index, or none; an index may be used by no row."""
+    path, out, size = tmp_path / "in.pq", tmp_path / "out.pq", 300_000
+    duckdb.sql("FROM range(300_000) r(i)").write_parquet(str(path))
+    places = (np.arange(size) * 7919 % (number + 1) - 1).astype(np.int32)
+    halves, wholes = np.arange(number) / 2, 2**53 - np.arange(number)
+    with PublicTable.open(path) as table:
+        table.save_shared(out, {"mean": halves, 'the "low"': wholes}, places)
+    relation = duckdb.read_parquet(str(out))
+    assert [str(type_) for type_ in relation.types] == ["BIGINT", "DOUBLE", "BIGINT"]
+    found = relation.fetchnumpy()
+    assert found["i"].tolist() == list(range(size))
+    for name, values in (("mean", halves), ('the "low"', wholes)):
+        expected = np.ma.masked_array(values[places], places < 0)
+        assert found[name].tolist() == expected.tolist()
+
+
+def test_without_values_rows_are_kept(csv: Path, tmp_path: Path) -> None:
+    """No row has a value: the columns are added empty."""
+    out = tmp_path / "out.csv"
+    with PublicTable.open(csv) as table:
+        table.save_shared(
+            out, {"mean": np.zeros(0), "low": np.zeros(0, dtype=np.int64)}, np.full(4, -1, dtype=np.int32)
+        )
+    written_lines, lines = out.read_text().splitlines(), CSV.splitlines()
+    assert written_lines[0] == f"{lines[0]},mean,low"
+    assert all(line.endswith(",,") for line in written_lines[1:])
+    assert len(written_lines) == len(lines)
 
 
 def test_names_are_taken_literally(tmp_path: Path) -> None:
@@ -125,7 +156,7 @@ def test_names_are_taken_literally(tmp_path: Path) -> None:
     (tmp_path / "a b.csv").write_text("other\n1\n")
     with PublicTable.open(path) as table:
         assert table.numbers('an "answer", added.mean').tolist() == [3]
-        table.save(out, {"mean": np.array([1.5])}, np.array([False]))
+        table.save(out, {"mean": np.array([1.5])}, {"mean": np.array([False])})
     assert out.read_text() == '"an ""answer"", added.mean",mean\n3,1.5\n'
 
 
@@ -228,7 +259,7 @@ def test_an_empty_table_stays_empty(tmp_path: Path) -> None:
     path.write_text("id,answer\n")
     with PublicTable.open(path) as table:
         assert table.numbers("answer").shape == (0,)
-        table.save(out, {"mean": np.empty(0)}, np.empty(0, dtype=bool))
+        table.save(out, {"mean": np.empty(0)}, {"mean": np.empty(0, dtype=bool)})
     assert out.read_text() == "id,answer,mean\n"
 
 

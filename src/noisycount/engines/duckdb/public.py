@@ -48,7 +48,7 @@ def write_rows(connection: duck.Connection, query: str, out: Path, form: str) ->
 
 
 Column: TypeAlias = NDArray[np.float64] | NDArray[np.int64]
-Missing: TypeAlias = NDArray[np.bool_] | Mapping[str, NDArray[np.bool_]]
+Missing: TypeAlias = Mapping[str, NDArray[np.bool_]]
 _CSV, _TSV, _PARQUET = "csv", "tsv", "parquet"
 _FORMATS = {".csv": _CSV, ".tsv": _TSV, ".parquet": _PARQUET, ".pq": _PARQUET}
 _CHECKS = {_CSV: TEXTS.check, _TSV: TEXTS.check, _PARQUET: PARQUET.check}
@@ -175,17 +175,37 @@ class PublicTable(Closeable):
         Args:
             out: A .csv, .tsv, .parquet or .pq file.
             added: The values of each added column, by its name.
-            missing: True for each row without these values, shape (rows,); or one such array for each added column.
+            missing: True for each row without a value, shape (rows,), for each added column.
         """
-        form = table_format(out)
         arrays: dict[str, NDArray[np.generic]] = {}
         new: list[str] = []
         for place, (name, values) in enumerate(added.items()):
-            is_missing = missing[name] if isinstance(missing, Mapping) else missing
-            arrays |= {f"v{place}": values, f"m{place}": is_missing}
+            arrays |= {f"v{place}": values, f"m{place}": missing[name]}
             new.append(f"CASE WHEN NOT added.m{place} THEN added.v{place} END AS {duck.quoted_name(name)}")
+        self._write_with(arrays, new, out)
+
+    def save_shared(self, out: Path, shared: Mapping[str, Column], places: NDArray[np.int32]) -> None:
+        """Write the table as `save` does, with added columns whose values many rows share.
+
+        Args:
+            out: A .csv, .tsv, .parquet or .pq file.
+            shared: The different values of each added column, by its name; all of the same length.
+            places: The index of each row's values in `shared`, -1 for a row without values, shape (rows,).
+        """
+        number = len(next(iter(shared.values())))
+        arrays = {f"v{place}": values for place, values in enumerate(shared.values())}
+        self.connection.register("shared", {"place": np.arange(number), **arrays})
+        new = [
+            f"(SELECT list(v{place} ORDER BY place) FROM shared)[added.place] AS {duck.quoted_name(name)}"
+            for place, name in enumerate(shared)
+        ]
+        self._write_with({"place": places + 1}, new, out)  # a list begins at 1, and its element 0 is NULL
+
+    def _write_with(self, arrays: Mapping[str, NDArray[np.generic]], new: Sequence[str], out: Path) -> None:
+        """Write the table with new columns, which are SQL about the arrays, one element a row, of `added`."""
+        form = table_format(out)
         query = f"SELECT {', '.join([self._file_columns(form), *new])} FROM loaded POSITIONAL JOIN added"
-        self.connection.register("added", arrays)
+        self.connection.register("added", dict(arrays))
         write_rows(self.connection, query, out, form)
 
     def refusal(self, column: str, row: int, meant: str, remedy: str = "mend it") -> SourceError:

@@ -60,7 +60,8 @@ def _row_groups(
     answer has no number of records, or no rate, in their columns.
     """
     if laws.population is not None:
-        yield laws.population, has_answer
+        if has_answer.any():
+            yield laws.population, has_answer
         return
     sizes = np.full(has_answer.shape, float(query.size or 0))
     if query.size_column is not None:
@@ -80,11 +81,18 @@ def _row_groups(
 
 
 _WHOLE = ("median", "low", "high")
+_NO_ESTIMATES: dict[str, Column] = {
+    "mean": np.zeros(0),
+    **dict.fromkeys(_WHOLE, np.zeros(0, dtype=np.int64)),
+    "surprise": np.zeros(0),
+}
 _BLOCK, _MOST_BLOCKS = 1000, 25
 
 
 def refined_column(query: RefineQuery, laws: RowLaws, noise: AdditiveNoise, done: Done) -> RefinedColumn:
     """Write the file with the columns `mean`, `median`, `low`, `high` and `surprise` added. Return a summary.
+
+    Rows with the same answer and population share their estimates, which are computed and held in memory once.
 
     The query names the file, its column of answers and the file to write. `done` receives the finished share of the
     work.
@@ -95,36 +103,47 @@ def refined_column(query: RefineQuery, laws: RowLaws, noise: AdditiveNoise, done
     start = time.monotonic()
     with PublicTable.open(path) as table:
         check_out(out, path, is_replacing=query.is_replacing)
-        table.check_new_columns(out, ["mean", *_WHOLE, "surprise"])
-        answers = table.numbers(column)
-        has_answer = ~np.isnan(answers)
-        added: dict[str, Column] = {
-            "mean": np.zeros(answers.size),
-            **{name: np.zeros(answers.size, dtype=np.int64) for name in _WHOLE},
-            "surprise": np.zeros(answers.size),
-        }
-        finished = 0
-        for population, rows in _row_groups(query, laws, table, has_answer):
-            impossible = _impossible_answer_index(np.where(rows, answers, np.nan), population, noise)
-            if impossible is not None:
-                meant = "a finite number, whole where the noise is discrete"
-                raise table.refusal(column, impossible, meant, f"correct it{hint_at_continuous_noise(noise)}")
-            number = int(rows.sum())
-            report_share = _report_share(done, finished, number, has_answer.sum())
-            for name, values in _estimate_columns(answers[rows], population, noise, query.level, report_share).items():
-                added[name][rows] = values
-            finished += number
-        table.save(out, added, ~has_answer)
-    contradictions = int((added["surprise"][has_answer] < SURPRISING).sum())
+        table.check_new_columns(out, list(_NO_ESTIMATES))
+        estimates, places = _shared_estimates(query, laws, table, noise, done)
+        table.save_shared(out, estimates, places)
+    is_surprising = np.append(estimates["surprise"] < SURPRISING, False)  # the last for rows without an answer
     return RefinedColumn(
-        rows=answers.size,
-        missing=answers.size - finished,
-        contradictions=contradictions,
+        rows=places.size,
+        missing=int(np.count_nonzero(places < 0)),
+        contradictions=int(np.count_nonzero(is_surprising[places])),
         level=query.level,
         seconds=time.monotonic() - start,
         out=out,
         assumed=laws.words,
     )
+
+
+def _shared_estimates(
+    query: RefineQuery, laws: RowLaws, table: PublicTable, noise: AdditiveNoise, done: Done
+) -> tuple[dict[str, Column], NDArray[np.int32]]:
+    """Return the columns to add, with the estimates of each different answer once, and each row's index in them.
+
+    The index of a row without an answer is -1. Raise SourceError if the noise cannot produce an answer.
+    """
+    answers = table.numbers(str(query.column))
+    has_answer = ~np.isnan(answers)
+    places = np.full(answers.size, -1, dtype=np.int32)
+    finished = number_of_estimates = 0
+    parts: list[dict[str, Column]] = [_NO_ESTIMATES]
+    for population, rows in _row_groups(query, laws, table, has_answer):
+        given = answers[rows]
+        different = np.unique(given)
+        impossible = _impossible_answer(different, population, noise)
+        if impossible is not None:
+            row = int(np.argmax(rows & (answers == impossible)))
+            meant = "a finite number, whole where the noise is discrete"
+            raise table.refusal(str(query.column), row, meant, f"correct it{hint_at_continuous_noise(noise)}")
+        report_share = _report_share(done, finished, given.size, has_answer.sum())
+        parts.append(_estimate_columns(different, population, noise, query.level, report_share))
+        places[rows] = number_of_estimates + np.searchsorted(different, given)
+        number_of_estimates += different.size
+        finished += given.size
+    return {name: np.concatenate([part[name] for part in parts]) for name in _NO_ESTIMATES}, places
 
 
 def _report_share(done: Done, finished: int, answers: int, all_answers: int) -> Done:
@@ -138,48 +157,41 @@ def _report_share(done: Done, finished: int, answers: int, all_answers: int) -> 
 def _estimate_columns(
     answers: Reals, population: Population, noise: AdditiveNoise, level: float, done: Done
 ) -> dict[str, Column]:
-    """Return the columns to add for answers about counts of one population, each of shape (answers,)."""
-    if not answers.size:
-        return {}
+    """Return the columns to add for rising answers about counts of one population, each of shape (answers,)."""
     quantiles = _interval_quantiles(answers, population, noise, level, done)
     return {
         "mean": refine_array(answers, population, noise),
-        **dict(zip(_WHOLE, quantiles, strict=True)),
+        **{name: values.astype(np.int64) for name, values in zip(_WHOLE, quantiles, strict=True)},
         "surprise": surprises(answers, population, noise),
     }
 
 
-def _impossible_answer_index(answers: Reals, population: Population, noise: AdditiveNoise) -> int | None:
-    """Return the index of an answer that the noise cannot produce, or None.
+def _impossible_answer(answers: Reals, population: Population, noise: AdditiveNoise) -> float | None:
+    """Return one of some rising answers that the noise cannot produce, or None.
 
     Only the smallest and the largest answer and the first fraction are checked.
     """
-    answered_rows = np.flatnonzero(~np.isnan(answers))
-    if not answered_rows.size:
-        return None
-    values = answers[answered_rows]
-    fractions = np.flatnonzero(values != np.floor(values))
-    for index in (values.argmin(), values.argmax(), *fractions[:1]):
+    fractions = answers[answers != np.floor(answers)]
+    for answer in [*answers[:1].tolist(), *answers[-1:].tolist(), *fractions[:1].tolist()]:
         try:
-            noise.likelihood(float(values[index]), population.records)
+            noise.likelihood(answer, population.records)
         except ValueError:
-            return int(answered_rows[index])
+            return float(answer)
     return None
 
 
 def _interval_quantiles(
     answers: Reals, population: Population, noise: AdditiveNoise, level: float, done: Done
 ) -> Reals:
-    """Return the median and the lower and upper end of the interval of each posterior, shape (3, answers)."""
+    """Return the median and the ends of the interval of the posterior of each rising answer, shape (3, answers)."""
     tail = (1 - level) / 2
-    different, position_of_answer = np.unique(answers, return_inverse=True)
-    blocks = np.array_split(different, min(_MOST_BLOCKS, 1 + different.size // _BLOCK))
+    blocks = np.array_split(answers, min(_MOST_BLOCKS, 1 + answers.size // _BLOCK))
     parts: list[Reals] = []
     for quantile in (0.5, tail, 1 - tail):
         for block in blocks:
             parts.append(posterior_values(block, population, noise, _quantile_function(quantile)))
             done(len(parts) / (3 * len(blocks)))
-    return np.concatenate(parts).reshape(3, different.size)[:, position_of_answer]
+    return np.concatenate(parts).reshape(3, answers.size)
 
 
 def _quantile_function(probability: float) -> Callable[[Posterior], int]:
