@@ -9,23 +9,23 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import quote, unquote
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, insert, inspect, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.exc import ArgumentError
 
 from noisycount.errors import BY_THE_SERVICE, LedgerError, install_hint
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import Loss
-from noisycount.ledger.chain import answer_columns, chained_row, damaged_row_error, debit_columns, debit_of
+from noisycount.ledger.chain import answer_columns, answer_of, damaged_row_error, debit_columns, debit_of
 from noisycount.ledger.entries import ANALYST, Head
+from noisycount.ledger.state import NO_LOSS, LedgerState
 from noisycount.ledger.storage import (
-    LEDGER,
     RESTORE,
     as_ledger_errors,
     begin,
@@ -33,6 +33,7 @@ from noisycount.ledger.storage import (
     follow_file,
     is_made,
     make,
+    write,
 )
 from noisycount.validation import exact_text, exact_value, optional_text, parse_url, stat_or_none
 
@@ -340,45 +341,36 @@ def upgrade(connection: Connection) -> bool:
     tables = inspect(connection)
     if not (tables.has_table("debits") and tables.has_table("answers")):
         return False
-    rows = list(_upgrade_rows(connection.execute(_OLDER).all()))
+    state = LedgerState()
+    for row in connection.execute(_OLDER).all():
+        try:
+            _append_older_row(state, row)
+        except (ValueError, LedgerError):
+            raise damaged_row_error(row.number) from None
     make(connection)
-    if rows:
-        connection.execute(insert(LEDGER), rows)
+    write(connection, state.unwritten)
     for name in ("answers", "debits"):
         connection.exec_driver_sql(f"DROP TABLE {name}")
     return True
 
 
-def _upgrade_rows(older: Sequence[Any]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the present form of a ledger, each with the hash of the chain, from rows of the older form.
-
-    A row of the older form is a debit, with its answer if it has one. It becomes one row for the debit, and one more
-    for the answer.
-    """
-    head, analyst, datasets = Head(), Loss(), dict[str, Loss]()
-    for row in older:
-        try:
-            price = Loss.from_epsilon(exact_value(row.epsilon))
-            analyst += price
-            spent = datasets.get(row.dataset, Loss()) + price
-            totals = {
-                "spent_rho": exact_text(spent.rho),
-                "analyst": ANALYST,
-                "analyst_spent": optional_text(analyst.epsilon),
-                "analyst_rho": exact_text(analyst.rho),
-            }
-            entry = debit_of({**row._mapping, **totals}, row.answer)  # noqa: SLF001 - public name
-            if entry.spent != spent:
-                raise damaged_row_error(row.number)
-        except ValueError:
-            raise damaged_row_error(row.number) from None
-        datasets[row.dataset] = spent
-        columns_of_rows: list[Mapping[str, str | None]] = [debit_columns(entry)]
-        if entry.answer is not None:
-            columns_of_rows.append(answer_columns(entry.key, entry.answer, entry.made))
-        for columns in columns_of_rows:
-            yield (new_row := chained_row(head, columns))
-            head = Head(new_row["number"], new_row["hash"])
+def _append_older_row(state: LedgerState, row: Any) -> None:  # noqa: ANN401 - a row of SQLAlchemy
+    """Append a debit of the older form to the state of the present form, and its answer if it has one."""
+    price = Loss.from_epsilon(exact_value(row.epsilon))
+    spent, analyst_spent = (
+        state.datasets.get(row.dataset, NO_LOSS) + price,
+        state.analysts.get(ANALYST, NO_LOSS) + price,
+    )
+    totals = {
+        "spent_rho": exact_text(spent.rho),
+        "analyst": ANALYST,
+        "analyst_spent": optional_text(analyst_spent.epsilon),
+        "analyst_rho": exact_text(analyst_spent.rho),
+    }
+    entry = debit_of({**row._mapping, **totals})  # noqa: SLF001 - public name
+    state.append(debit_columns(entry), entry)
+    if row.answer is not None:
+        state.append(answer_columns(entry.key, answer_of(row.answer), entry.made))
 
 
 def require_no_row(known_head: Head | None) -> None:

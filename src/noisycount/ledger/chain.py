@@ -134,8 +134,8 @@ def repeat_of(row: Row) -> Repeat:
     return Repeat(row["analyst"], datetime.fromisoformat(row["made"]), row.get("purpose"))
 
 
-def debit_of(row: Row, answer: str | None = None) -> Entry:
-    """Return the entry in the row of a debit, with the answer in a text. Raise ValueError if the row is damaged."""
+def debit_of(row: Row) -> Entry:
+    """Return the entry in the row of a debit, without an answer. Raise ValueError if the row is damaged."""
     try:
         prices = optional_value(row["epsilon"]), optional_value(row.get("rho"))
         delta = optional_value(row.get("delta")) or Fraction(0)
@@ -144,7 +144,7 @@ def debit_of(row: Row, answer: str | None = None) -> Entry:
             request=Request(row["dataset"], row["question"], *prices, delta),
             spent=Loss.read(row["spent"], row["spent_rho"], row.get("spent_delta")),
             made=datetime.fromisoformat(row["made"]),
-            answer=None if answer is None else answer_of(answer),
+            answer=None,
             analyst=row["analyst"],
             analyst_spent=Loss.read(row["analyst_spent"], row["analyst_rho"], row.get("analyst_delta")),
             purpose=row.get("purpose"),

@@ -268,7 +268,7 @@ class Ledger(Shown):
             if bases[0] != bases[1]:
                 raise StaleBaseError(f"another request improved the answer of key {entry.key!r} first: ask again")
             settled = None if stopped is None else request_at_stop(stored.request, stopped)
-            state.append(chain.answer_columns(entry.key, answer, made, settled))
+            state.append(chain.answer_columns(entry.key, answer, made, settled), answer)
             is_written = attached is not None and attached.write(state)
             return replace(stored, answer=answer, request=settled or stored.request), is_written
 

@@ -50,8 +50,8 @@ from noisycount.ledger.series import EDITION, FormerRequests, QueryIdentity, dif
 from noisycount.ledger.storage import RESTORE, Row, row_at, rows_from
 
 NO_LOSS = Loss()  # total loss of a data set or an analyst without a debit
-# column with the name of a row in the index of a checkpoint: the key of its debit, or its own
-_NAMED_BY = {ANSWER: "key", REPLY: "key", REPEAT: "question"}
+# column with the name of a row in the index of a checkpoint: its own key, or the key of its debit
+_NAMED_BY = {REPLY: "key", REPEAT: "question"}
 _MOST_RECENT, _LONGEST_RECENT = 512, 10_000  # number of recent debits, and characters of the question of each
 
 
@@ -121,7 +121,7 @@ class LedgerState:
     def adopt(self, draft: "LedgerState") -> None:
         """Add the committed rows of a draft to this state."""
         for mapping, drafted in zip(self.field_mappings, draft.field_mappings, strict=True):
-            mapping.update(drafted.maps[0])
+            mapping.update(drafted.maps[0])  # the mappings of a draft are ChainMaps
         is_same = draft.checkpoint == self.checkpoint
         self.records = self.records if is_same else []
         self.records.extend(draft.records)
@@ -265,19 +265,19 @@ class LedgerState:
             if self.check_next(row) is not None:
                 raise damaged_row_error(self.head.number + 1)
 
-    def append(self, columns: Row, debit: Entry | None = None) -> None:
+    def append(self, columns: Row, content: Entry | int | TableAnswer | None = None) -> None:
         """Add a row to a draft. If a checkpoint is due, add the checkpoint first. The table gets the rows later.
 
         Args:
             columns: The columns of the row, without number and hashes.
-            debit: The entry of a debit, so that it is not read from the columns again.
+            content: The entry of a debit, or the answer, so that it is not read from the columns again.
         """
         number = self.head.number + 1
         if number % checkpoints.INTERVAL == 0 and columns["kind"] != CHECKPOINT:
             made = self.made.isoformat()
             self.append({"kind": CHECKPOINT, "key": str(number), "question": self._checkpoint_text(), "made": made})
         row = chained_row(self.head, columns)
-        if self._add_row(row, debit) is not None:
+        if self._add_row(row, content) is not None:
             raise damaged_row_error(row["number"])
         self.unwritten.append(row)
 
@@ -291,16 +291,22 @@ class LedgerState:
             return "does not follow the row before: a row was put in another's place"
         return self._add_row(row)
 
-    def _add_row(self, row: Row, debit: Entry | None = None) -> str | None:
-        """Add the next row, whose number and hashes are right, and return None; or return its fault."""
+    def _add_row(self, row: Row, content: Entry | int | TableAnswer | None = None) -> str | None:
+        """Add the next row, whose number and hashes are right, and return None; or return its fault.
+
+        If `content` is given, it is the entry or the answer that the row holds.
+        """
         try:
             made, kind = utc_time(row["made"]), row["kind"]
             if kind not in KINDS:
                 return "is no debit, no answer, no description, no reply, no repeat and no checkpoint"
             if kind == DEBIT:
-                debit = debit or debit_of(row)
+                debit = content if isinstance(content, Entry) else debit_of(row)
                 why = self._fault_of_debit(debit, row["number"])
                 names: tuple[str, ...] = (KEY + debit.key, SUBJECT + identity_of(debit.request).subject)
+            elif kind == ANSWER:
+                answer = answer_of(row["answer"]) if content is None or isinstance(content, Entry) else content
+                why, names = self._fault_of_answer(row, answer), (KEY + row["key"],)
             else:
                 find_fault: Callable[[Row], str | None] = getattr(self, f"_fault_of_{kind}")
                 why, name = find_fault(row), _NAMED_BY.get(kind)
@@ -368,12 +374,11 @@ class LedgerState:
             return "rests on an answer that is not known, where one of both is a reserve"
         return None
 
-    def _fault_of_answer(self, row: Row) -> str | None:
+    def _fault_of_answer(self, row: Row, answer: int | TableAnswer) -> str | None:
         if row["key"] not in self.debits or row["key"] in self.answers:
             return "is a second answer, or one without a debit"
         if self.answered_top_up_key(row["key"]) is not None:
             return "is an answer to what was answered at a higher price before"
-        answer = answer_of(row["answer"])
         if isinstance(answer, TableAnswer):
             answer.check()
         if (row["key"] in self.reserves or row["question"] is not None) and not self._settle_reserve(row):
