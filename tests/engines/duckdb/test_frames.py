@@ -405,6 +405,22 @@ def test_texts_of_categories_that_change_after_the_opening_are_refused() -> None
             source.count([parse("x = 'aa'", source.schema)])
 
 
+@pytest.mark.parametrize("of", ["numbers", "texts"])
+def test_categories_of_pandas_that_change_after_the_opening_are_refused(of: str) -> None:
+    """After a count their numbers are read, not their texts, and the text of each number."""
+    frame = pd.DataFrame({"x": pd.Categorical(["aa"] * 7 + ["bb"] * 3)})
+    with FrameSource.open(frame, unit=None) as source:
+        question = parse("x = 'aa'", source.schema)
+        assert source.count([question]) == [7]
+        kept = source.snapshot.frame["x"].array
+        if of == "numbers":
+            kept._ndarray[:] = 1  # noqa: SLF001 - memory that another library may share
+        else:
+            source.snapshot.frame["x"] = kept.rename_categories(["cc", "bb"])
+        with pytest.raises(SourceError, match="changed in place"):
+            source.count([question])
+
+
 @pytest.mark.parametrize(
     ("units", "is_exact"),
     [
