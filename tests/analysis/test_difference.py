@@ -227,7 +227,7 @@ def test_ratios_that_cannot_be_told_are_refused() -> None:
     with pytest.raises(ValueError, match=r"^a must not be negative, got a distribution from -\d+ on$"):
         nc.ratio(nc.difference(A, DENOMINATOR), DENOMINATOR)
     broad = nc.posterior(3e8, nc.BetaBinomial(10**9, 1, 1), nc.Gaussian(1e6))
-    with pytest.raises(ValueError, match=r"^b must have at most 2\*\*21 counts that matter, got"):
+    with pytest.raises(ValueError, match=r"^b must have at most 2\*\*21 counts that are not negligible, got"):
         nc.ratio(A, broad)
 
 

@@ -145,7 +145,7 @@ privacy curves cannot be added: … share what hides
     nc.privacy_curve(NOISE, TEN) + nc.privacy_curve(NOISE, TEN)
 population must leave the property uncertain
     nc.privacy_curve(nc.Exact(), nc.Tabulated(it)) for it in [[1.0, 0.0], [0.0, 0.0, 1.0]]
-the expected shares of positive and of negative records must be at least 1e-250
+population must have expected shares of at least 1e-250 of positive and of negative records
     nc.privacy_curve(nc.Exact(), nc.Tabulated([1.0, 1e-260]))
     nc.privacy_curve(nc.Exact(), nc.BetaBinomial(2, *it)) for it in [(5e-324, 1.0), (1.0, 1e-255)]
 epsilon must be …, got
@@ -188,7 +188,7 @@ sample_size must be at most the
     nc.samples_curve(PAIR, nc.Binomial(4, 0.5))
 questions must be left
     nc.samples_curve(PAIR, NINE, [{0}] * 2)
-mechanisms must be so few that at most 256 sets of them differ, got 512
+mechanisms must have at most 256 different sets, got 512
     nc.samples_curve(map(nc.Subsample, range(1, 10)), nc.Atoms.independent(9, [0.5] * 9)).delta(0.1)
 """,
     **NAMES,

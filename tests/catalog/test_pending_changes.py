@@ -19,7 +19,7 @@ from tests.catalog.conftest import EXACTLY, Asked
 from tests.helpers.commands import Run
 from tests.helpers.service_callers import calling, configured, problem, serving
 
-PENDING = r"has changes that are not in it yet, in 'visits.db-wal': close the program that writes it"
+PENDING = r"has changes that are still in 'visits.db-wal': close the program that writes the file"
 CHANGED = "'visits.db' changed while it was open: open it again"
 
 
@@ -144,7 +144,7 @@ def test_a_command_counts_no_sqlite_file_with_pending_changes(
     write(writer)
     told = run(*question, "age >= 65")
     assert (told.status, told.output, len(told.errors.splitlines())) == (4, "", 1)
-    assert "has changes that are not in it yet, in 'visits.db-wal'" in told.errors
+    assert "has changes that are still in 'visits.db-wal'" in told.errors
 
 
 def test_a_service_counts_no_sqlite_file_with_pending_changes(

@@ -94,7 +94,7 @@ def test_a_second_name_is_no_second_budget(survey: Path, opened: Opened, asked: 
 
 def test_the_unit_is_said_once(survey: Path, opened: Opened, asked: Asked, ledger: Ledger) -> None:
     """It must be said, is kept, and no other is taken: rows and persons share no budget."""
-    with pytest.raises(ConfigError, match="say once whose rows these are"):
+    with pytest.raises(ConfigError, match="state the privacy unit once"):
         opened(survey)
     assert asked(survey, unit="person").source.unit == "person"
     assert asked(survey).source.unit == "person"
@@ -282,7 +282,7 @@ def test_an_older_ledger_stays_free(
 def test_a_form_of_a_later_version_is_told(ledger: Ledger, opened: Opened, survey: Path) -> None:
     """A description with an unknown member is refused."""
     ledger.describe("survey", '{"unit": "person", "columns": {}, "scent": "rose"}')
-    with pytest.raises(LedgerError, match="in a form of a later version"):
+    with pytest.raises(LedgerError, match="a later version of noisycount described"):
         opened(survey)
 
 

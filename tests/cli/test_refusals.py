@@ -100,7 +100,7 @@ def test_a_question_outside_the_language_is_refused(refused: Refused, where: str
     ("name", "content", "remedy"),
     [
         ("missing.csv", None, "neither a file nor a data set: check its path"),
-        ("empty.csv", b"", "is empty: look whether it was exported or copied as a whole"),
+        ("empty.csv", b"", "is empty: check that it was exported or copied as a whole"),
         ("ragged.csv", b"person,age\n1,2\n3\n", "as CSV: line 3 has 1 cell for 2 names: mend it"),
         ("latin.csv", b"person,age\n1,\xff\n", "is not in utf-8: state its encoding, .* `noisycount init"),
         ("text.parquet", b"person,age\n1,2\n", "cannot be read as Parquet: check that"),

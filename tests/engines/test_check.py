@@ -212,13 +212,13 @@ def test_parts_say_only_what_is_unusual() -> None:
         ({"kind": "date", "date_format": "%d.%q"}, "such as %d.%m.%Y, got '%d.%q'"),
         ({"kind": "date", "date_format": "%d'%m"}, "date_format must be made of"),
         ({"kind": "boolean", "true": ["ja"]}, "true and false must both be lists of words"),
-        ({"kind": "boolean", "true": ["a"], "false": ["A"]}, "with none in both"),
+        ({"kind": "boolean", "true": ["a"], "false": ["A"]}, "without a common word"),
         ({"kind": "boolean", "true": "ja", "false": ["a"]}, "true must be a list of texts, got"),
         ({"kind": "text", "missing": [1]}, "missing must be a list of texts, got [1]"),
         ({"kind": "text", "trim": "yes"}, "trim must be true or false, got 'yes'"),
         ({"kind": "real", "trim": True}, "trim belongs to a column of kind text, not real: leave"),
         ({"kind": "real", "unreadable": "drop"}, 'unreadable must be "missing", or be left out'),
-        ({"kind": "real", "format": "%d"}, "'format' is nothing that is said of a column: use"),
+        ({"kind": "real", "format": "%d"}, "'format' is no part of a column's format: use"),
     ],
 )
 def test_what_is_not_said_rightly_is_refused(parts: dict[str, Any], words: str) -> None:

@@ -46,12 +46,12 @@ READ: dict[str, tuple[bytes, dict[str, int]]] = {
 }
 REFUSED: dict[str, tuple[bytes, str]] = {
     "doubled": (b"age,health,age\n31,poor,1\n", "line 1 of * has one name for columns 1 and 3"),
-    "cases": (b"Titel\nage,Age\n31,1\n", "line 2 of * has one name for columns 1 and 2, in whatever"),
+    "cases": (b"Titel\nage,Age\n31,1\n", "line 2 of * has one name for columns 1 and 2, apart from"),
     "ragged": (b"age,health\n31,poor\n29\n30,good,x\n", "line 3 has 1 cell for 2 names, and 1 more line is ragged (4)"),
-    "open quote": (b'age,health\n31,poor\n29,"good\n', "has a quotation mark without its second"),
-    "empty": (b"", "is empty: look whether it was exported or copied as a whole"),
+    "open quote": (b'age,health\n31,poor\n29,"good\n', "has a quotation mark that is not closed"),
+    "empty": (b"", "is empty: check that it was exported or copied as a whole"),
     "no names": (b"31,2\n29,3\n", "has no names of columns: write them there"),
-    "blank": (b" \n\n", "is empty: look whether it was exported"),
+    "blank": (b" \n\n", "is empty: check that it was exported"),
     "utf-16 le": (GERMAN.encode("utf-16-le"), 'encoding = "utf-16-le"'),
     "utf-16 be": (GERMAN.encode("utf-16-be"), 'encoding = "utf-16-be"'),
     "cp1252": (GERMAN.encode("cp1252"), 'is not in utf-8: state its encoding, such as encoding = "cp1252"'),

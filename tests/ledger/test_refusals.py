@@ -230,7 +230,7 @@ def test_an_empty_file_is_not_a_new_ledger(path: Path, *, create: bool) -> None:
     """A ledger that lost all it held is not taken for one that has not begun."""
     path.write_bytes(b"")
     message = refusal(lambda: Ledger.open(f"sqlite:///{path}", create=create))
-    assert message.startswith(f"ledger '{path}' is empty, as no ledger is; restore it from a copy")
+    assert message.startswith(f"ledger '{path}' is empty, and a ledger never is; restore it from a copy")
 
 
 def test_a_locked_ledger_refuses_in_time(path: Path) -> None:
@@ -330,7 +330,7 @@ def test_a_torn_file_is_refused_wherever_it_was_torn(path: Path) -> None:
     for length in range(0, len(content), 1024):
         path.write_bytes(content[:length])
         message = refusal(lambda: spend(path))
-        assert re.search("is damaged; restore it|is not a ledger|is empty, as no ledger", message)
+        assert re.search("is damaged; restore it|is not a ledger|is empty, and a ledger never is", message)
         assert path.read_bytes() == content[:length]
     path.write_bytes(content)
     assert spend(path).request == other(-1)

@@ -116,7 +116,7 @@ def test_a_table_of_replies_that_is_gone_is_told(path: Path) -> None:
         shell.execute("DROP TABLE replies")
     with Ledger.open(f"sqlite:///{path}") as ledger:
         assert ledger.verify().broken == 3
-        assert "is not as it was given" in refusal(lambda: ledger.replies.get("ana:1"))
+        assert "was changed after it was given" in refusal(lambda: ledger.replies.get("ana:1"))
 
 
 def test_no_other_reply_takes_the_place_of_one_that_is_gone(path: Path) -> None:
@@ -124,7 +124,7 @@ def test_no_other_reply_takes_the_place_of_one_that_is_gone(path: Path) -> None:
     CHANGES["one removed"](path)
     with Ledger.open(f"sqlite:///{path}") as ledger:
         again = told("ana:table", [7, 7, 7])
-        assert "is not as it was given" in refusal(lambda: ledger.replies.store(again))
+        assert "was changed after it was given" in refusal(lambda: ledger.replies.store(again))
         assert ledger.verify().broken is not None
 
 
@@ -184,7 +184,7 @@ def test_replies_of_an_older_form_come_into_the_ledger_with_the_next(older: Path
     changed(older, "UPDATE replies SET reply = ? WHERE name = 'bo:1'", spaced)
     with Ledger.open(f"sqlite:///{older}") as ledger:
         assert "reply 'bo:1'" in ledger.verify().why
-        assert "is not as it was given" in refusal(lambda: ledger.replies.get("bo:1"))
+        assert "was changed after it was given" in refusal(lambda: ledger.replies.get("bo:1"))
 
 
 FIRST = Reply("ana:1", "survey", "a digest", b"103")

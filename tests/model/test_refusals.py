@@ -181,7 +181,7 @@ probabilities must be one row of …, got shape (1, 1)$
     nc.Tabulated([[1.0]])
 probabilities must be one row of …, got shape ()$
     nc.Tabulated(1.0)
-probabilities must be numbers, one a count: give a list$
+probabilities must be numbers, one for each count: give a list$
     nc.Tabulated(['likely'])
     nc.Tabulated([[1.0], [0.5, 0.5]])
 rates of atoms must add up to 1, got 0.9 from 2: add
@@ -204,9 +204,9 @@ rates of disjoint predicates … at most 1
     nc.Atoms.disjoint(10, [0.6, 0.6])
 rates of nested predicates must not fall
     nc.Atoms.nested(10, [0.6, 0.5])
-rates must be at most 16
+rates must be those of at most 16 predicates
     nc.Atoms.independent(10, [0.5] * 17)
-rates must hold that of one predicate at least
+rates must have the rate of at least one predicate
     nc.Atoms.independent(10, [])
 error must be positive and finite, got 0
     nc.readable_epsilon_within(0, 0.95)
@@ -248,7 +248,7 @@ tier must be one of 'lower', 'medium', 'higher', got 'no'$
 tier must be 'lower' before 2024-02-15
     nc.releases.wikimedia('2023-12-01', 'medium')
     nc.releases.wikimedia('historical', 'higher')
-day must be 'historical' where the smallest count
+day must be 'historical' if the smallest count
     nc.releases.wikimedia('2023-03-01', 'lower', 'US')
 """,
     **NAMES,

@@ -40,9 +40,9 @@ def test_headers_have_units() -> None:
 
 def test_lines_that_cannot_be_drawn_are_refused() -> None:
     """Each place has one finite value."""
-    with pytest.raises(ValueError, match="equally many, got 2 and 1"):
+    with pytest.raises(ValueError, match="the same length, got 2 and 1"):
         Line("a", STYLE, (1.0, 2.0), (1.0,))
-    with pytest.raises(ValueError, match="equally many, got 0 and 0"):
+    with pytest.raises(ValueError, match="the same length, got 0 and 0"):
         Line("a", STYLE, (), ())
     with pytest.raises(ValueError, match="must be finite, got nan: leave it out"):
         Line("a", STYLE, (1.0, 2.0), (1.0, float("nan")))
@@ -66,7 +66,7 @@ def test_what_is_not_there_is_refused() -> None:
     assert panel.line("a").at(2.0) == 4.0
     with pytest.raises(ValueError, match=r"one of \['a'\], got 'b'"):
         panel.line("b")
-    with pytest.raises(ValueError, match=r"a place of the line 'a', got 1\.5"):
+    with pytest.raises(ValueError, match=r"a point of the line 'a', got 1\.5"):
         line.at(1.5)
 
 

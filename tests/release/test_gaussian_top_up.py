@@ -170,7 +170,7 @@ def test_what_follows_from_all_is_what_follows_from_the_combination(desk_of: Des
     assert of_table.mean[0] == pytest.approx(side_by_side.mean, rel=1e-7)
     of_all = nc.table_posterior([first, second, last, first], total=prior)
     assert (of_all.mean[0], of_all.low[0], of_all.high[0]) == (of_table.mean[0], of_table.low[0], of_table.high[0])
-    with pytest.raises(ValueError, match="answers must be one table, or one with those that it replaces, got 2"):
+    with pytest.raises(ValueError, match="answers must be one table, or a table with those that it tops up, got 2"):
         nc.table_posterior([last, table(desk, "0.1")])
 
 

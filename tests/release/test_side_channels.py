@@ -210,7 +210,7 @@ def test_a_file_that_is_changed_into_another_quotes_no_cell(tmp_path: Path, monk
     write_parquet(path, [{"age": 31}], schema)
     with DuckDBSource.open(path) as source, Ledger.open(f"sqlite:///{tmp_path}/ledger.db") as ledger:
         write_parquet(path, [{"age": CELL}], {"age": Kind.TEXT})
-        with pytest.raises(SourceError, match="why is withheld") as raised:
+        with pytest.raises(SourceError, match="the reason is withheld") as raised:
             Desk(source, ledger, Dataset("survey", Fraction(1))).release("age = 31", PRICE)
     assert not SECRETS.search(everything_that_an_error_knows(raised.value))
 

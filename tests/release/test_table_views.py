@@ -208,7 +208,7 @@ def test_an_answer_of_another_form_is_refused(
         with pytest.raises(LedgerError) as refused:
             ask(desk(ledger))
     assert str(refused.value) == (
-        "key 'forged' of the ledger has an answer that is none to its question; restore it from a"
+        "key 'forged' of the ledger has an answer that does not fit its question; restore it from a"
         " copy that holds every debit"
         " (Back up, restore, monitor: noisycount docs how-to/backup)"
     )

@@ -133,7 +133,7 @@ def sum_below(inner: CountDistribution, outer: CountDistribution, first: int, la
         return _sum_term_by_term(inner, outer, (first, last), before)
     if last - first > WIDEST:
         raise ValueError(
-            f"a and b must have at most 2**27 counts that matter, got {last - first}: "
+            f"a and b must have at most 2**27 counts that are not negligible, got {last - first}: "
             "compare their means and standard deviations"
         )
     share = inner.deviation / _CELLS_A_DEVIATION

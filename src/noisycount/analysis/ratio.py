@@ -144,7 +144,7 @@ def _scaled_table(law: CountDistribution, name: str) -> tuple[int, Reals]:
     first, last = law.counts_within(_DEPTH)
     if last - first >= _WIDEST:
         raise ValueError(
-            f"{name} must have at most 2**21 counts that matter, got {last - first + 1}: "
+            f"{name} must have at most 2**21 counts that are not negligible, got {last - first + 1}: "
             "compare interval(level) of both"
         )
     chances = law.pmf(np.arange(first, last + 1, dtype=np.float64))

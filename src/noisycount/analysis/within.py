@@ -254,7 +254,7 @@ class _SlackSearch:
                 return steps / _STEPS, chain
             tried = np.union1d(tried, failing[:: 1 + failing.size // 100])
         raise ValueError(
-            f"within {exact_text(self.rule.within)} at confidence {exact_text(self.rule.confidence)} has no rule that"
+            f"within {exact_text(self.rule.within)} at confidence {exact_text(self.rule.confidence)} has no rule"
             " that can be certified for every count: choose a larger share, or a lower confidence"
         )
 

@@ -87,7 +87,9 @@ class DatasetRecord:
             }
             return cls(**{**stored, **parsed})
         except (ValueError, TypeError, KeyError, AttributeError):
-            raise LedgerError("the ledger describes a data set in a form of a later version: install that") from None
+            raise LedgerError(
+                "a later version of noisycount described a data set in this ledger: install that version"
+            ) from None
 
     @cached_property
     def text(self) -> str:
@@ -430,14 +432,14 @@ class Catalog:
             return unit
         else:
             raise ConfigError(
-                "say once whose rows these are: --unit COLUMN (in Python unit=) names the column "
+                "state the privacy unit once: --unit COLUMN (in Python unit=) names the column "
                 "that identifies persons, --unit row says that every row is another person"
             )
         if stated_unit is not None and unit != known:
             counted = "rows" if known is None else f"distinct {known!r}"
             raise ConfigError(
                 f"unit {stated_unit!r}: data set {redacted_name(name)!r} counts {counted} ever since its "
-                "first answer, as rows and persons never share a budget: leave the unit out"
+                "first answer, and rows and persons never share a budget: leave the unit out"
             )
         return known
 

@@ -184,7 +184,10 @@ def _joint_digest(digests: Sequence[str], keys: tuple[Keys, ...] = ()) -> str:
 
 
 def _find_correction(file: Path) -> str | None:
-    """Return the correction of a text file with a line break in its first cells, or with other ends of first lines."""
+    """Return the fault that older releases had with a text file; None if they read it correctly.
+
+    They lost rows if a first cell has a line break, or if the first lines end in different ways.
+    """
     name = file.name.lower()
     if not name.endswith((".csv", ".tsv", ".csv.gz", ".tsv.gz")):
         return None

@@ -345,7 +345,10 @@ class FileSource(LazySource):
 
     @property
     def _counted_record(self) -> DatasetRecord:
-        """The description of the columns that are counted: of the copy of a database, only those for questions."""
+        """The description of the columns that are counted.
+
+        The copy of a database has only those that queries may use.
+        """
         record, chosen = self.record, self.settings.columns
         if self.copy is None or record.form is not None or chosen is None:
             return record

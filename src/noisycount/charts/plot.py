@@ -64,7 +64,7 @@ class Line:
         """Raise ValueError if xs and ys differ in length or are empty, or if a value is not finite."""
         if not len(self.xs) == len(self.ys) > 0:
             raise ValueError(
-                f"xs and ys must be equally many, got {len(self.xs)} and {len(self.ys)}: give a value for each place"
+                f"xs and ys must have the same length, got {len(self.xs)} and {len(self.ys)}: give a y for each x"
             )
         wrong = [value for value in (*self.xs, *self.ys) if not math.isfinite(value)]
         if wrong:
@@ -92,7 +92,7 @@ class Line:
             ValueError: The line has no point with this x.
         """
         if x not in self.xs:
-            raise ValueError(f"x must be a place of the line {self.name!r}, got {x!r}")
+            raise ValueError(f"x must be that of a point of the line {self.name!r}, got {x!r}")
         return self.ys[self.xs.index(x)]
 
 

@@ -194,7 +194,7 @@ class ColumnFormat(Shown):
             raise SourceError('nan must be "missing", or be left out')
         true, false = ({*map(str.casefold, words)} for words in (self.true, self.false))
         if bool(true) != bool(false) or true & false:
-            raise SourceError("true and false must both be lists of words, with none in both")
+            raise SourceError("true and false must both be lists of words, without a common word")
         if self.date_format not in {None, ZONED, EXCEL}:
             date_pattern(self.date_format or "")
         if self.normalise not in {None, "NFC", "NFKC"}:
@@ -340,7 +340,9 @@ class FileFormat(Shown):
         if self.delimiter is not None and not re.fullmatch(r'[^"\r\n\0]', self.delimiter):
             raise SourceError(f'delimiter must be one character, such as ";", got {self.delimiter!r}')
         if self.quote and (not re.fullmatch(r"[^\w\s\0]", self.quote) or self.quote == self.delimiter):
-            raise SourceError(f'quote must be one mark, such as "\'", or "" if none has a meaning, got {self.quote!r}')
+            raise SourceError(
+                f'quote must be one mark, such as "\'", or "" if no mark has a meaning, got {self.quote!r}'
+            )
         for name in ("skip", "skip_rows_after_header"):
             number = getattr(self, name)
             if number is not None and not 0 <= number <= 1000:  # noqa: PLR2004 - lines of titles
@@ -440,7 +442,7 @@ def date_pattern(
     unknown = [letter for letter in pieces[1::2] if letter not in _DIRECTIVES]
     if len(pieces) == 1 or unknown or "'" in date_format or "%" in pieces[-1]:
         raise SourceError(
-            f"date_format must be made of %{', %'.join(_DIRECTIVES)} and what stands between them, "
+            f"date_format must be made of %{', %'.join(_DIRECTIVES)} and the marks between them, "
             f"such as %d.%m.%Y, got {date_format!r}"
         )
     if {"b", "B"} & {*pieces[1::2]}:
@@ -462,7 +464,7 @@ def _tuple_if_words(name: str, value: object) -> object:
     is_words = isinstance(value, list) and all(isinstance(word, str) for word in value)
     usual = {part: default for part, default in _DEFAULTS.items() if part != "accepts_unreadable"}
     if name not in usual:
-        raise SourceError(f"{name!r} is nothing that is said of a column: use {', '.join(usual)}")
+        raise SourceError(f"{name!r} is no part of a column's format: use {', '.join(usual)}")
     fits, form = isinstance(value, str), "a text"
     if isinstance(usual[name], bool):
         fits, form = isinstance(value, bool), "true or false"

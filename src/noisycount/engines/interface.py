@@ -71,8 +71,8 @@ def require_typed(shown: str, kinds: Mapping[str, ColumnFormat], schema: Schema,
         kind = whole.kinds.get(name)
         if form != ColumnFormat(kind or form.kind, nan=form.nan) or (name == unit and form.nan):
             raise SourceError(
-                f"{shown} states its kinds itself, as only texts such as CSV files do not: leave {name!r} out of kinds."
-                ' Of a column of reals that is not the unit, { kind = "real", nan = "missing" } can be stated'
+                f"{shown} states its kinds itself, unlike a file of texts such as CSV: leave {name!r} out of kinds."
+                ' Only { kind = "real", nan = "missing" } can be stated, for a column of reals that is not the unit'
             )
     return frozenset(name for name, form in kinds.items() if form.nan)
 

@@ -158,6 +158,6 @@ def _server_engine(place: ServerPlace) -> "type[SqlSource | SparkSource]":
         from noisycount.engines.spark.source import SparkSource  # noqa: PLC0415 - on first use
     except ImportError:
         raise SourceError(
-            f"{place.shown!r} is counted by Spark, of which a part is missing: {install_hint('spark')}"
+            f"{place.shown!r} is counted by Spark, and a part of Spark is missing: {install_hint('spark')}"
         ) from None
     return SparkSource

@@ -223,7 +223,7 @@ def make_file(address: LedgerAddress, file: Path, *, create: bool, known_head: H
     never a new ledger, but one that lost its rows.
 
     Raises:
-        LedgerError: The file is missing, and `create` is False or the owner wrote down a head; or the file is empty or
+        LedgerError: The file is missing, and `create` is False or the owner states a head; or the file is empty or
             unreadable, or its folder is missing.
     """
     with as_ledger_errors(address.place):
@@ -252,7 +252,7 @@ def _require_usable_file(address: LedgerAddress, file: Path) -> bool:
         raise LedgerError(f"ledger folder {str(file.parent)!r} does not exist; make it first")
     if state is not None and stat.S_ISREG(state.st_mode) and state.st_size == 0:
         raise LedgerError(
-            f"{address.place} is empty, as no ledger is; {RESTORE}, or remove the file if nothing was asked yet"
+            f"{address.place} is empty, and a ledger never is; {RESTORE}, or remove the file if nothing was asked yet"
         )
     if state is not None and not os.access(file, os.R_OK, effective_ids=os.access in os.supports_effective_ids):
         raise LedgerError(f"{address.place} may be opened only by the account that owns it: {BY_THE_SERVICE}")

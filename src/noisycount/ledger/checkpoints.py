@@ -59,8 +59,8 @@ def loss_texts(loss: Loss) -> list[str | None]:
 def newest_checkpoint(connection: Connection, known_head: Head | None) -> Row | None:
     """Return the row of the newest checkpoint, or None if there is none.
 
-    If the owner wrote down a head, use only checkpoints up to that head: the chain from the checkpoint to the head
-    proves that the checkpoint is unchanged.
+    If the owner states a head, use only checkpoints up to that head: the chain from the checkpoint to the head proves
+    that the checkpoint is unchanged.
     """
     newest = newest_number(connection)
     if known_head is not None:

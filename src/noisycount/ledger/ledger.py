@@ -177,9 +177,9 @@ class Ledger(Shown):
         A top-up of a reserve or under Gaussian noise, and a reserve on top of a debit, need the answer to the debit
         below. If that debit has no answer, this method returns it to be answered first, and charges nothing.
 
-        `formers` are other forms in which the ledger may hold the request: see `LedgerState.forms`. `asked` is the
-        request that both budgets must be able to pay for if `request` stands in for it, as another analyst has that
-        answer. `prepare` is called before anything is charged, unless the analyst has a stored answer to the request.
+        `formers` are other forms in which the ledger may hold the request: see `LedgerState.forms`. If `request` is for
+        an answer that another analyst has, `asked` is the request in its place for which both budgets must be able to
+        pay. `prepare` is called before anything is charged, unless the analyst has a stored answer to the request.
 
         Raises:
             BudgetError: A budget does not admit the charge.
@@ -291,7 +291,7 @@ class Ledger(Shown):
                 return known
             state.require_newest_edition(dataset, edition_of(text))
             if known is not None and unit_of(known) != unit_of(text):
-                raise LedgerError(f"data set {dataset!r} was written down with another unit")
+                raise LedgerError(f"data set {dataset!r} has another unit in the ledger")
             made = max(self.clock(), state.made).isoformat()
             key, named = secrets.token_hex(16), {"dataset": dataset, "question": text}
             state.append({"kind": chain.DESCRIPTION, "key": key, **named, "made": made})

@@ -113,7 +113,7 @@ class Replies:
         if row is None and known is None:
             return None
         if row is None or (known is not None and _row_digest(row) != known):
-            raise LedgerError(f"reply {name!r} of the ledger is not as it was given; {RESTORE}")
+            raise LedgerError(f"reply {name!r} of the ledger was changed after it was given; {RESTORE}")
         if known is None:
             if state.has_replies:
                 raise LedgerError(f"reply {name!r} is in no row of the ledger; {RESTORE}")

@@ -25,7 +25,7 @@ def resumed_state(connection: Connection, known_head: Head | None) -> LedgerStat
     """Return the state of a ledger from its newest checkpoint and the rows after it.
 
     Return None if there is no checkpoint, or if anything was changed. The caller must then read all rows, which names
-    the fault. If the owner wrote down a head, the chain from the checkpoint on must contain its row.
+    the fault. If the owner states a head, the chain from the checkpoint on must contain its row.
     """
     row = newest_checkpoint(connection, known_head)
     if row is None or row["hash"] != row_hash(row):

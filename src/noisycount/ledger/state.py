@@ -229,7 +229,7 @@ class LedgerState:
         if edition is not None and edition in self.editions.get(dataset, ())[:-1]:
             raise ConfigError(
                 f"edition {edition!r} was followed by another, and its records may have changed since: give the "
-                "records of now an edition of their own, and open them again"
+                "present records a new edition, and open them again"
             )
 
     def answered_top_up_key(self, key: str) -> str | None:

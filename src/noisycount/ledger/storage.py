@@ -136,7 +136,7 @@ def add_missing_columns(connection: sa.Connection, names: Sequence[str]) -> None
 
 def unexpected_answer(key: str) -> LedgerError:
     """Return the error for an answer that is a count where the question asks for a table, or the other way round."""
-    return LedgerError(f"key {key!r} of the ledger has an answer that is none to its question; {RESTORE}")
+    return LedgerError(f"key {key!r} of the ledger has an answer that does not fit its question; {RESTORE}")
 
 
 @sa.event.listens_for(LEDGER, "after_create")
@@ -171,7 +171,7 @@ def check_columns(connection: sa.Connection, place: str) -> None:
         kinds = {column.name: column.type.compile(connection.dialect) for column in table.columns}
         for _, name, kind, *_ in connection.exec_driver_sql(f"PRAGMA table_info({table.name})"):
             if kinds.get(name) != kind:
-                raise LedgerError(f"{place} has a column {name!r} of {kind!r}, as no ledger has; {RESTORE}")
+                raise LedgerError(f"{place} has a column {name!r} of {kind!r}, which no ledger has; {RESTORE}")
 
 
 @contextmanager

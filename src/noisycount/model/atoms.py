@@ -200,7 +200,7 @@ def _predicate_rates(rates: Sequence[float]) -> list[float]:
     """Return the rates of predicates, each a probability."""
     shares = [closed_probability(rate, "rates") for rate in _numbers_of_array(rates)]
     if not shares:
-        raise ValueError("rates must hold that of one predicate at least, got none")
+        raise ValueError("rates must have the rate of at least one predicate, got none")
     return shares
 
 
@@ -221,7 +221,7 @@ def _numbers_of_array(rates: ArrayLike) -> Iterator[float]:
     try:
         row = np.asarray(rates, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError("rates must be numbers, one an atom: give a list") from None
+        raise ValueError("rates must be numbers, one for each atom: give a list") from None
     if row.ndim != 1:
         raise ValueError(f"rates must be one row of numbers, got shape {row.shape}")
     yield from row.tolist()

@@ -219,7 +219,7 @@ def _noise_era(day: date, country: str | None) -> str:
         return "historical"
     if country == "US" and day <= _LAST_GAP:
         raise ValueError(
-            f"day must be 'historical' where the smallest count of the US is 450 or more and "
-            f"'current' elsewhere, got {day}: most rows of the US were made again until {_LAST_GAP}"
+            f"day must be 'historical' if the smallest count of the US is 450 or more, and "
+            f"'current' otherwise, got {day}: most rows of the US were made again until {_LAST_GAP}"
         )
     return "current"

@@ -107,7 +107,8 @@ class Subsample(Mechanism):
         """
         if size is None:
             raise ValueError(
-                "size must be given, as the sample is of that many records, got None: logpmf(answer, counts, size)"
+                "size must be given, as the sample is drawn from that many records, got None: "
+                "logpmf(answer, counts, size)"
             )
         likelihood, asked = self.likelihood(answer, size), np.asarray(counts, dtype=np.float64)
         if self.noise is None:  # Σ_k C(k, s)·C(n − k, m − s) = C(n + 1, m + 1)

@@ -310,7 +310,7 @@ def _parse_grouping(item: str, schema: Schema, unit: str | None) -> GroupBy:
         raise PredicateError(f"by calls {call[1]}: write {call[2]}:{call[1]}")
     if call := re.fullmatch(rf"({'|'.join(FUNCTIONS)})\((.+)\)", name):
         raise PredicateError(
-            f"by calls {call[1]}, which is for questions alone: its owner can state a kind for {call[2]} in "
+            f"by calls {call[1]}, which only conditions can use: its owner can state a kind for {call[2]} in "
             "noisycount.toml"
         )
     if name not in schema:
@@ -413,7 +413,7 @@ class CellQuestion:
 
 @frozen
 class KeyQuestion:
-    """The request for the counts of a table with hidden keys, which only the records know."""
+    """The request for the counts of a table with hidden keys, which are found in the records."""
 
     parts: Sequence[GroupBy]  # groupings of the table
     where: Predicate | None  # condition of the records; None: all records

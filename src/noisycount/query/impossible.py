@@ -315,7 +315,7 @@ def _contradiction_hint(part: tree.Predicate, public: Public) -> str:
 
 
 def missing_value_error(name: str, value: object, remedy: str) -> str:
-    """Return the error about a value that stands for a missing value of a column, with the way to ask for these."""
+    """Return the error about a value that stands for a missing value, with the advice how to count missing values."""
     return f"{_value_words(value)} stands for a missing value of {replace_unprintable(name)}: {remedy}"
 
 

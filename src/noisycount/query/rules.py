@@ -26,8 +26,8 @@ def check_query(query: Query, columns: Sequence[str] | None = None, *, has_hidde
     Args:
         query: The query.
         columns: The columns by which a table groups; None: the columns that `by` names.
-        has_hidden_keys: True if only the records know the keys of the table; None: unknown, since it depends on the
-            columns. The next call then checks the rules about hidden keys.
+        has_hidden_keys: True if the keys of the table are hidden, and found in the records; None: unknown, since it
+            depends on the columns. The next call then checks the rules about hidden keys.
     """
     if columns is None:
         columns = [item.column for item in query.by or () if isinstance(item, ColumnGrouping)]
@@ -52,7 +52,7 @@ def check_unit(query: Query, unit: str | None, *, has_hidden_keys: bool) -> None
     Args:
         query: The query.
         unit: The column that names the person; None: each row is a privacy unit.
-        has_hidden_keys: True if only the records know the keys of the table.
+        has_hidden_keys: True if the keys of the table are hidden, and found in the records.
     """
     _check_rule([_rules_of_unit(query, unit, has_hidden_keys=has_hidden_keys)])
 

@@ -285,7 +285,7 @@ def _keys_of_part(part: GroupBy, listed: Iterable[object] | None, public: Public
     if values == [None] and part.known_keys is not None:
         return (*part.known_keys, None)
     if not values:
-        raise PredicateError(f"keys of {part.text} are none: list at least one")
+        raise PredicateError(f"keys of {part.text} are missing: list at least one")
     if len(set(values)) < len(values):
         raise _repeated_key_error(part.text, Counter(values).most_common(1)[0][0])
     return tuple(values)
@@ -295,7 +295,7 @@ def _listed_cells(parts: Sequence[GroupBy], keys: Sequence[object]) -> KeySet:
     """Return the cells whose keys are listed one by one."""
     _require_few(len(keys))
     if not keys:
-        raise PredicateError("keys are none: list at least one cell")
+        raise PredicateError("keys are missing: list at least one cell")
     cells = _encode_cells(parts, [_cell_keys(parts, key) for key in keys], _parse_key)
     first = np.unique(cells.codes, axis=0, return_index=True)[1]
     if len(first) < len(keys):

@@ -430,7 +430,7 @@ class Desk(Shown, Closeable):
             refusal = errors.LedgerError(f"{error}; {_PAID}")
         except Exception:  # noqa: BLE001 - any message could contain the answer
             refusal = errors.LedgerError(
-                f"the answer could not be stored, and why is withheld, as it may hold the answer; {_PAID}"
+                f"the answer could not be stored; the reason is withheld, as it may hold the answer; {_PAID}"
             )
         except BaseException as interruption:
             errors.without_traceback(interruption)
@@ -475,9 +475,9 @@ class Desk(Shown, Closeable):
         answer = draw() if self.slot is None else self.slot.hold_until_tick(draw)
         if answer is None:
             raise errors.SourceError(
-                f"data set {self.dataset.shown_name!r} could not be counted, and why is withheld, as it"
-                " may quote a record; the debit stays: check that the records can be read, and in"
-                " time, then ask again, which costs nothing more unless they have changed"
+                f"data set {self.dataset.shown_name!r} could not be counted; the reason is withheld, as it"
+                " may quote a record; the debit stays: check that the records can be read within the time limit,"
+                " then ask again, which costs nothing more unless the records have changed"
             )
         return answer
 

@@ -176,7 +176,9 @@ class Records(Shown, Closeable):
         text, former = self._source.record.text, self._source.former
         newest = ledger.describe(self.name, text, None if former is None else former.text)
         if newest != text:
-            raise SourceError(f"{self._source.shown} was written down otherwise at the same moment: ask again")
+            raise SourceError(
+                f"{self._source.shown} was described differently by another process at the same moment: ask again"
+            )
 
     def check(self) -> Check:
         """Return the findings about the records, for their owner only; see ``Source.check``."""
@@ -301,7 +303,7 @@ def _write_description(
         return name
     if former is None and not stated.name:  # another process took the number
         return _write_description(source, unit, stated, Catalog.from_ledger(ledger, catalog.folder), ledger)
-    raise SourceError(f"{redacted_name(name)!r} was written down otherwise meanwhile: open it again")
+    raise SourceError(f"{redacted_name(name)!r} was described differently by another process meanwhile: open it again")
 
 
 def _free_name(catalog: Catalog) -> str:

@@ -116,7 +116,7 @@ class StoredQuestion:
             matching = "" if where is None else f" where {where}"
             return f"{unit_noun(self.unit)}s by {' × '.join(columns)}{size}{matching}"
         raise LedgerError(
-            f"key {self.entry.key!r} of the ledger has a question that no noisycount wrote;"
+            f"key {self.entry.key!r} of the ledger has a question that no version of noisycount wrote;"
             " `noisycount ledger export` shows it as it is"
         )
 

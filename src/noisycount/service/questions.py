@@ -155,7 +155,7 @@ class Spend:
             )
         if (reply.dataset, reply.request) != (self.dataset, self.question.digest):
             raise ReuseError(
-                "this Idempotency-Key was used for another request, and stays its name: choose another key"
+                "this Idempotency-Key was used for another request, and names that one for ever: choose another key"
             )
         return reply
 

@@ -171,7 +171,7 @@ class DatasetSession:
     def desk(self, analyst: Analyst, slot: ReplyTick | None = None, attach: Attach | None = None) -> Desk:
         """Return the desk of an analyst. The ledger must be open."""
         if self.ledger is None:
-            raise ValueError("ledger must be open before a desk is, got None: make it first")
+            raise ValueError("ledger must be open before a desk is opened, got None: open it first")
         return self.records.desk(self.ledger, self.dataset.for_desk(self.records.name), slot, analyst, attach)
 
     @contextmanager

@@ -94,7 +94,7 @@ def test_a_sqlite_file_that_is_being_written_is_refused(tmp_path: Path) -> None:
         writer.execute("PRAGMA journal_mode=wal")
         writer.execute(MADE)
         writer.commit()
-        with pytest.raises(SourceError, match=r"has changes that are not in it yet, in 'live.db-wal': close the prog"):
+        with pytest.raises(SourceError, match=r"has changes that are still in 'live.db-wal': close the prog"):
             DuckDBSource.open(path)
     assert counts(path, "true") == [0]
     assert sorted(each.name for each in tmp_path.iterdir()) == ["live.db"]  # nothing was left beside it
@@ -368,7 +368,7 @@ def test_labels_of_texts_are_values(tmp_path: Path) -> None:
     pyreadstat.write_sav(frame, tmp_path / "x.sav", variable_value_labels={"code": {"a": "Alpha"}})
     assert counts(tmp_path / "x.sav", "code = 'Alpha'", "code = 'b'") == [1, 1]
     pyreadstat.write_sav(frame, tmp_path / "y.sav", variable_value_labels={"code": {"a": "b"}})
-    with pytest.raises(SourceError, match="has 'b' as a label and as a value without one: name the label another way"):
+    with pytest.raises(SourceError, match="has 'b' as a label and as a value without a label: change the label"):
         DuckDBSource.open(tmp_path / "y.sav")
 
 
@@ -392,5 +392,5 @@ def test_what_says_nothing_of_a_file_of_statistics_is_refused(tmp_path: Path) ->
     """It has an encoding of texts, and no delimiter."""
     pyreadstat.write_sav(FRAME, tmp_path / "x.sav")
     assert counts(tmp_path / "x.sav", "town = 'Köln'", form=FileFormat(encoding="utf-8")) == [1]
-    with pytest.raises(SourceError, match=r"delimiter says nothing of .*, as Stata, SPSS or SAS files are: leave it"):
+    with pytest.raises(SourceError, match=r"delimiter does not apply to .*, a file of Stata, SPSS or SAS: leave it"):
         DuckDBSource.open(tmp_path / "x.sav", form=FileFormat(delimiter=";"))

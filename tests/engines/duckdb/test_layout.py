@@ -755,7 +755,7 @@ def test_records_with_a_word_for_a_whole_are_kept(tmp_path: Path) -> None:
 def test_equal_and_empty_names_can_be_stated_by_place(tmp_path: Path) -> None:
     """The check proposes names that no other column has."""
     path = write_csv(tmp_path, "x,X,x_2,,x\n1,2,3,4,5\n6,7,8,9,9\n")
-    with pytest.raises(SourceError, match=r"line 1 of .* has one name for columns 1 and 2, in whatever case"):
+    with pytest.raises(SourceError, match=r"line 1 of .* has one name for columns 1 and 2, apart from case"):
         DuckDBSource.open(path)
     check, taken = accepted(path)
     assert taken == {"names": ((2, "X_2_2"), (4, "column4"), (5, "x_5"))}
@@ -886,7 +886,7 @@ def test_a_file_in_another_encoding_with_a_fault_is_described(tmp_path: Path) ->
     late = b"id;ville\n" + b"1;Bern\n" * 30_000 + "2;Genève\n3\n".encode("cp1252")
     check, taken = accepted(write_csv(tmp_path, late))
     assert (check.rows, taken) == (30_002, {"encoding": "cp1252", "ragged": "pad"})
-    with pytest.raises(SourceError, match="what follows line 1 has a quotation mark without its second"):
+    with pytest.raises(SourceError, match="what follows line 1 has a quotation mark that is not closed"):
         checked_records(write_csv(tmp_path, 'id;ville\n1;"Genève\n'.encode("cp1252")))
 
 
@@ -905,12 +905,12 @@ FAULTS: dict[str, tuple[str, bytes, str]] = {
     "quotation mark": (
         "x.csv",
         b'id,note\n1,a\n2,"b\n3,c\n',
-        "what follows line 2 has a quotation mark without its second",
+        "what follows line 2 has a quotation mark that is not closed",
     ),
     "last quotation mark": (
         "x.csv",
         b'id,note\n1,a\n2,"b',
-        "what follows line 2 has a quotation mark without its second",
+        "what follows line 2 has a quotation mark that is not closed",
     ),
     "mark within": (
         "x.csv",
@@ -960,7 +960,7 @@ def test_what_cannot_be_read_is_refused_in_one_true_line(tmp_path: Path, name: s
 def test_a_last_record_with_an_open_quotation_mark_is_not_dropped(tmp_path: Path) -> None:
     """From a pipe the engine would leave it out without a word."""
     path = write_csv(tmp_path, 'id,town\n1,Zürich\n2,"Genf'.encode("cp1252"))
-    with pytest.raises(SourceError, match="what follows line 2 has a quotation mark without its second"):
+    with pytest.raises(SourceError, match="what follows line 2 has a quotation mark that is not closed"):
         DuckDBSource.open(path, form=FileFormat(encoding="cp1252"))
     path = write_csv(tmp_path, 'id,size\n1,"5"""\n2,6" ü\n'.encode("cp1252"))
     assert counts(path, "true", form=FileFormat(encoding="cp1252")) == [2]
@@ -984,7 +984,7 @@ def test_names_of_a_sheet_can_be_stated(tmp_path: Path) -> None:
     assert counts(
         path, "a = 1 and b = 2", "true", form=FileFormat.from_parts({"header": False, "names": ["a", "b"]})
     ) == [1, 2]
-    with pytest.raises(SourceError, match=r"ragged says nothing of .*, as Excel files are: leave it out"):
+    with pytest.raises(SourceError, match=r"ragged does not apply to .*, a file of Excel: leave it out"):
         DuckDBSource.open(path, form=FileFormat(ragged="pad"))
 
 
@@ -993,7 +993,7 @@ def test_rules_of_rows_say_nothing_of_objects(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text('{"a": 1}\n')
     for form in (FileFormat(header=False), FileFormat(drop_empty_rows=True), replace(FileFormat(), footer=("Total",))):
-        with pytest.raises(SourceError, match=r"says nothing of .*, as JSON files are: leave it out"):
+        with pytest.raises(SourceError, match=r"does not apply to .*, a file of JSON: leave it out"):
             DuckDBSource.open(path, form=form)
 
 

@@ -201,7 +201,7 @@ def empty_folder(tmp_path: Path) -> Path:
         (lambda folder: broken(folder, "x.duckdb"), {}, "no database of DuckDB or SQLite"),
         (lambda folder: broken(folder, "x.duckdb", b""), {}, "no database of DuckDB or SQLite, but empty"),
         (lambda folder: broken(folder, "x.parquet", b""), {}, "cannot be read as Parquet"),
-        (lambda folder: broken(folder, "x.csv", b""), {}, "is empty: look whether it was exported"),
+        (lambda folder: broken(folder, "x.csv", b""), {}, "is empty: check that it was exported"),
         (lambda folder: write_csv(folder, f"{CANARY}\0{CANARY}"), {}, "a NUL character"),
         (lambda folder: write_csv(folder, "\n1\n"), {}, "no names of columns: write them"),
         (lambda folder: write_csv(folder, "a\n1\n"), {"table": "a"}, "only databases and workbooks have several"),

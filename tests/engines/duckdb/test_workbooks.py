@@ -108,7 +108,7 @@ def test_texts_can_be_stated_to_be_numbers(tmp_path: Path) -> None:
         (b'{"a": 1}\n[2]\n', "line 2 is no object: a line must be one JSON object"),
         (b'[{"a": 1},\n{"a": 2}]\n', "line 1 is no JSON: .* put no array around the lines"),
         (b'{"a": 1}\n{"b": 1, "b": 2}\n', "line 2 has a key twice: mend it there"),
-        (b'{"a": 1}\n{"A": 2}\n', "has one name for columns 1 and 2, in whatever case: give"),
+        (b'{"a": 1}\n{"A": 2}\n', "has one name for columns 1 and 2, apart from case: give"),
         (b'{"a": 1}\n{"a": "\xff"}\n', "line 2 is not in utf-8: write it so"),
         (b"{}\n", "no columns: give it some"),
         (b'{"a": 1}\n{"a": 1, "": 2}\n', "line 2 has an empty key: give it a name"),
@@ -130,7 +130,7 @@ def test_what_says_nothing_of_json_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(lines(OBJECTS))
     for form in (FileFormat(skip=1), FileFormat(delimiter=";"), FileFormat(encoding="cp1252")):
-        with pytest.raises(SourceError, match=r"says nothing of .*, as JSON files are: leave it out"):
+        with pytest.raises(SourceError, match=r"does not apply to .*, a file of JSON: leave it out"):
             DuckDBSource.open(path, form=form)
 
 
@@ -218,7 +218,7 @@ def test_one_of_several_sheets_must_be_named(tmp_path: Path) -> None:
     [
         ([], "no names of columns: write them there"),
         ([[None], [None]], "no names of columns"),
-        ([["t"], ["a", "A"], [1, 2]], "row 2 of .* has one name for columns 1 and 2, in"),
+        ([["t"], ["a", "A"], [1, 2]], "row 2 of .* has one name for columns 1 and 2, apart"),
     ],
 )
 def test_a_sheet_without_names_is_refused(tmp_path: Path, rows: list[list[object]], words: str) -> None:
@@ -254,7 +254,7 @@ def test_the_extra_is_named_where_it_is_missing(tmp_path: Path, monkeypatch: pyt
 def test_what_says_nothing_of_a_workbook_is_refused(tmp_path: Path) -> None:
     """Its texts have no encoding and no delimiter of their own."""
     path = write_workbook(tmp_path / "x.xlsx", {"a": ROWS})
-    with pytest.raises(SourceError, match=r"delimiter says nothing of .*, as Excel files are: leave it"):
+    with pytest.raises(SourceError, match=r"delimiter does not apply to .*, a file of Excel: leave it"):
         DuckDBSource.open(path, form=FileFormat(delimiter=";"))
 
 

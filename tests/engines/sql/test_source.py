@@ -386,5 +386,5 @@ def test_no_server_errors_reach_the_log(postgresql: Server, caplog: pytest.LogCa
     with postgresql.shell("postgres") as shell:
         shell.execute(broken.encode())
     with opened(place_of(postgresql, f"{table}_bad")) as source:
-        require_refused(lambda: counted(source, "age = 1"), "could not be counted, and why is withheld")
+        require_refused(lambda: counted(source, "age = 1"), "could not be counted; the reason is withheld")
     assert caplog.text == ""

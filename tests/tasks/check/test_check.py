@@ -280,7 +280,7 @@ def test_columns_that_do_not_exist_are_refused(refused: Refused, here: Path) -> 
 def test_what_cannot_be_read_in_any_encoding_is_refused(refused: Refused, here: Path) -> None:
     """By what is wrong, with the encoding in which it was read."""
     (here / "a.csv").write_bytes(b'a,b\n1,2\n3,"x\n\xe9')
-    assert "what follows line 2 has a quotation mark without its second" in refused("check", "a.csv")
+    assert "what follows line 2 has a quotation mark that is not closed" in refused("check", "a.csv")
 
 
 @pytest.mark.parametrize(

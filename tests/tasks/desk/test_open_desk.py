@@ -50,7 +50,7 @@ def test_a_configured_data_set_says_the_rest(here: Path) -> None:
     ):
         with pytest.raises(ConfigError, match=why):
             nc.open_desk("survey", **{what: value})
-    with pytest.raises(ConfigError, match="say once whose rows these are"):
+    with pytest.raises(ConfigError, match="state the privacy unit once"):
         nc.open_desk(FRAME)
     with pytest.raises(ConfigError, match="neither a file nor a data set"):
         nc.open_desk("nowhere", unit="row")
@@ -198,7 +198,7 @@ def test_public_values_are_groups_and_refuse_others(here: Path, *, is_file: bool
 
 def test_what_is_said_wrongly_is_refused(here: Path) -> None:
     """By name, before anything is charged."""
-    with pytest.raises(ConfigError, match="say once whose rows these are"):
+    with pytest.raises(ConfigError, match="state the privacy unit once"):
         nc.open_desk(FRAME, unit=None, ledger="l.db")
     with pytest.raises(ConfigError, match="a frame has no tables: leave it out"):
         nc.open_desk(FRAME, unit="row", ledger="l.db", table="visits")

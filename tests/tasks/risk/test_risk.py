@@ -380,7 +380,7 @@ NOISE = ("--noise", "laplace", "--scale", "3")
             )
             for rate, typed in (("0", "0%"), ("100%", "100%"), ("1", "100%"))
         ),
-        (("--strata", "certain.csv", *NOISE), "a certain property has no neighbours"),
+        (("--strata", "certain.csv", *NOISE), "no record can differ in a property that is certain"),
         (
             ("--strata", "towns.csv", *NOISE, "--known", "10"),
             "--known needs --size and --rate: --strata does not say in which stratum",

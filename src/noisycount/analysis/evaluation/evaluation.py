@@ -94,8 +94,7 @@ def sampled_estimate(
         raise ValueError(f"sample_size must be at most the {size} records there are, got {sample_size}")
     if noise is not None and not (isinstance(noise, SymmetricNoise) and noise.is_discrete):
         raise ValueError(
-            "mechanism must add no noise or discrete noise to the count of a sample here, as the "
-            f"answers are summed one by one: got {noise!r}"
+            f"mechanism must have discrete noise or none if it draws a sample, as all answers are summed, got {noise!r}"
         )
     table = table_of(population.law(), size)
     first, last = _drawn_ends(table, sample_size, size)
@@ -207,8 +206,8 @@ def averages(population: Population, mechanism: Mechanism, by: Estimated, assume
         return sampled_estimate(population, mechanism, by, assumed)
     if not isinstance(mechanism, SymmetricNoise):
         raise ValueError(  # noqa: TRY004  (a bad value of an argument, as everywhere in analysis)
-            "mechanism must be noise that is added to the count, Subsample, or Exact with nothing "
-            f"else assumed, got {mechanism!r}"
+            "mechanism must be noise that is added to the count, Subsample, or Exact without `assumed`, "
+            f"got {mechanism!r}"
         )
     if by == "answer":
         return RawAnswer(mechanism.mean_absolute)

@@ -216,4 +216,4 @@ def _carried_mechanism(answer: Answer | Published) -> Mechanism:
     """Return the mechanism that an answer carries. Raise ValueError if it carries none."""
     if is_published(answer):
         return answer.mechanism
-    raise ValueError(f"mechanism must be given with an answer that carries none, got {answer!r}")
+    raise ValueError(f"mechanism must be given, as the answer carries none, got {answer!r}")

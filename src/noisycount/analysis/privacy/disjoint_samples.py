@@ -67,7 +67,7 @@ class SampledPart:
         table = answer_table(self.mechanism, low, high)
         if table is None:
             raise ValueError(
-                f"sample_size must be at most some 10,000 records of a rate such as {self.rate!r}, "
+                f"sample_size must be at most about 10,000 records at the rate {self.rate!r}, "
                 f"got {self.size}: ask on smaller parts"
             )
         excess = np.arange(low, high + 1) - self.size * self.rate
@@ -253,7 +253,7 @@ def _checked_parts(mechanisms: Sequence[Subsample], known: Atoms, asked: Sequenc
         if not 0 < rate < 1:
             raise ValueError(
                 f"questions must leave it open whether a record satisfies them, got the rate "
-                f"{rate!r}: a certain property has no neighbours"
+                f"{rate!r}: no record can differ in a property that is certain"
             )
         noise = one.noise or Exact()
         if isinstance(noise, SymmetricNoise):

@@ -171,8 +171,8 @@ class NoisyPair:
                 return Certified.probability(0.0, most)
         if found is None:
             raise ValueError(
-                f"epsilon must be one at which the threshold of the answers is found, got {epsilon!r}: "
-                "take a smaller one, whose δ is no smaller"
+                f"epsilon must be one at which a threshold of the answers can be found, got {epsilon!r}: "
+                "take a smaller epsilon, whose δ is at least as large"
             )
         return found
 

@@ -312,8 +312,8 @@ def exchangeable_pair(neighbours: ExchangeableNeighbours, size: int, sample_size
     rate = population.expected_positives / size
     if (rarest := float(min(rate, 1 - rate))) < _RAREST and not population.are_independent:
         raise ValueError(
-            f"the expected shares of positive and of negative records must be at least {_RAREST}, got {rarest!r}: "
-            "use Binomial for smaller shares"
+            f"population must have expected shares of at least {_RAREST} of positive and of negative records, "
+            f"got {rarest!r}: use Binomial for smaller shares"
         )
     if sample_size is not None and not neighbours.known:
         sample = population.sample(sample_size)
@@ -363,8 +363,8 @@ def neighbour_pairs(mechanism: Mechanism, population: Population | None) -> list
                 pairs.append(independent_pair(neighbours, population.size, sample_size))
             case _:
                 raise ValueError(
-                    "population must yield ExchangeableNeighbours or IndependentNeighbours, under which one "
-                    f"threshold parts the answers, got {neighbours!r}"
+                    "population must yield ExchangeableNeighbours or IndependentNeighbours, for which a single "
+                    f"threshold separates the answers, got {neighbours!r}"
                 )
     return list(dict.fromkeys(pairs))
 

@@ -81,7 +81,7 @@ class HeldSamples:
         ways = math.prod(number + 1 for number in kinds.values())
         if ways > _MOST_SETS:
             raise ValueError(
-                f"mechanisms must be so few that at most {_MOST_SETS} sets of them differ, got "
+                f"mechanisms must have at most {_MOST_SETS} different sets, got "
                 f"{ways}: use fewer samples, or equal ones"
             )
         return [
@@ -158,9 +158,7 @@ def samples_curve(
         raise ValueError(f"population must be a Binomial or Atoms, got {population!r}")  # noqa: TRY004  (a bad value, as everywhere)
     samples = tuple(mechanisms)
     if not samples or not all(isinstance(one, Subsample) for one in samples):
-        raise ValueError(
-            f"mechanisms must be Subsample, one at least, got {list(mechanisms)!r}: samples of all records"
-        )
+        raise ValueError(f"mechanisms must be Subsample, one or more, each of all records, got {list(mechanisms)!r}")
     if isinstance(population, Atoms):
         return _curve_of_atoms(samples, population, questions)
     if questions is not None:

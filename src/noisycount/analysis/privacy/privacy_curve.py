@@ -89,7 +89,7 @@ def _as_one_question(population: Population | None) -> Atoms | None:
 def _combinable_mechanisms(mechanisms: Sequence[Mechanism]) -> tuple[Answering, ...]:
     """Return the mechanisms of a list. Raise ValueError if one cannot be one of several."""
     if not mechanisms:
-        raise ValueError("mechanism must be one at least, got an empty list")
+        raise ValueError("mechanism must be at least one mechanism, got an empty list")
     return tuple(_require_combinable(one) for one in mechanisms)
 
 

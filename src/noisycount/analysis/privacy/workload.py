@@ -70,7 +70,7 @@ def asked_questions(
     if mechanisms is not None and len(asked) != mechanisms:
         raise ValueError(f"questions must be as many as the {mechanisms} mechanisms that answer them, got {len(asked)}")
     if not asked:
-        raise ValueError("questions must hold one at least, got none: give sets of atoms")
+        raise ValueError("questions must have at least one question, got none: give sets of atoms")
     return asked
 
 
@@ -88,7 +88,8 @@ def reduced_workload(
     columns = list(zip(*patterns, strict=True))
     if len(patterns) < 2:  # noqa: PLR2004  (one pattern is no choice)
         raise ValueError(
-            f"population must leave a question uncertain, got {atoms!r}: a certain property has no neighbours"
+            f"population must leave a question uncertain, got {atoms!r}: no record can differ in a property that is "
+            "certain"
         )
     groups: dict[Pattern, tuple[Pattern, list[Exact | SymmetricNoise]]] = {}
     for column, mechanism in zip(columns, mechanisms, strict=True):

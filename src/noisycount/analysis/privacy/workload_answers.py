@@ -324,8 +324,8 @@ def workload_answers(workload: workloads.Workload) -> Divergences:
     if is_one and (is_precise(first) or not is_within_reach(workload)):
         if workload.size == 1 and composed_epsilon(first) is None and not is_precise(first):
             raise ValueError(
-                f"mechanism must be at most {MOST_ANSWERS} noises where they are of different kinds, "
-                "one of which has no ε, and all other records are known, got "
+                f"mechanism must be at most {MOST_ANSWERS} noises if all other records are known, the noises are "
+                "of different kinds, and one of them has no ε, got "
                 f"{len(workload.answers)}: add up their prices"
             )
         population = Binomial(workload.size, workload.question_rate(0))

@@ -100,7 +100,7 @@ def _newest_table(tables: Sequence[Any]) -> ReleasedTable:
     newest = {(table.dataset, table.key): table for table in tables if (table.dataset, table.key) not in replaced}
     if len(newest) != 1:
         raise ValueError(
-            f"answers must be one table, or one with those that it replaces, got {len(newest)}: ask one by one"
+            f"answers must be one table, or a table with those that it tops up, got {len(newest)}: give one of them"
         )
     return next(iter(newest.values()))
 

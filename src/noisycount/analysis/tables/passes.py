@@ -62,8 +62,7 @@ def cell_ranges(model: Model, settings: Settings) -> Bounds:
         if high[cell] - low[cell] >= MOST_COUNTS:
             label = ", ".join(model.tree.label(-1, cell))
             raise ValueError(
-                f"answers leave the count of {label} open, with {MOST_COUNTS} possible ones or "
-                "more: give an answer of it, or a total"
+                f"answers leave {MOST_COUNTS} or more counts of {label} possible: give an answer about it, or a total"
             )
     return Bounds(low, high)
 

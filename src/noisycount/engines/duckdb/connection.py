@@ -35,7 +35,7 @@ def require_single_names(names: Iterable[str], where: str) -> None:
         first = positions.setdefault(name.lower(), position)
         if first != position:  # without the name: if the file has no names, it is a cell
             raise SourceError(
-                f"{where} one name for columns {first:,} and {position:,}, in whatever case: give each another name"
+                f"{where} one name for columns {first:,} and {position:,}, apart from case: give each another name"
             )
     if not positions:
         raise SourceError(f"{where} no columns: give it some")

@@ -422,7 +422,7 @@ def format_of(path: Path, description: Description) -> Format:
     is_portable = path.suffix.lower() == ".por"  # such a file of SPSS states its encoding itself
     for name in (part.name for part in fields(FileFormat)):
         if (name not in file_format.describes or is_portable) and getattr(description.form, name) is not None:
-            raise SourceError(f"{name} says nothing of {str(path)!r}, as {file_format.name} files are: leave it out")
+            raise SourceError(f"{name} does not apply to {str(path)!r}, a file of {file_format.name}: leave it out")
     for name in ("public_tables", "vouched"):
         if getattr(description.claim, name) and file_format not in {_DATABASE, SQLITE}:
             raise SourceError(f"{name} is about a view, and {str(path)!r} has none: leave it out")

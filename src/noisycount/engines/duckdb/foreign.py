@@ -151,7 +151,7 @@ def sqlite_table(connection: Connection, place: Path, table: str | None, claim: 
     """
     for log in pending_logs(place):
         raise SourceError(
-            f"{str(place)!r} has changes that are not in it yet, in {log.name!r}: close the program that writes it"
+            f"{str(place)!r} has changes that are still in {log.name!r}: close the program that writes the file"
         )
 
     def load(database: sqlite3.Connection) -> TextTable:
@@ -297,7 +297,7 @@ def _replace_codes(where: str, cells: Sequence[Any], labels: Mapping[Any, str]) 
     often = Counter(map(str, texts.values()))
     twice = next((text for text in labels.values() if often[text] > 1), None)
     if twice is not None:
-        raise SourceError(f"{where} has {twice!r} as a label and as a value without one: name the label another way")
+        raise SourceError(f"{where} has {twice!r} as a label and as a value without a label: change the label")
     return [texts[cell] for cell in cells]
 
 

@@ -180,7 +180,7 @@ def _require_names(names: Sequence[str]) -> None:
         raise SourceError("frame has no columns: pass a frame with the columns of the records")
     repeated = [name for name, number in Counter(map(str.lower, names)).items() if number > 1]
     if repeated:
-        raise SourceError(f"frame has the name {repeated[0]!r} twice, in whatever case: give each column another name")
+        raise SourceError(f"frame has the name {repeated[0]!r} twice, apart from case: give each column another name")
     for name in names:
         if not name or "\0" in name:
             raise SourceError(f"frame has a column that is named by {name!r}: rename it")

@@ -71,7 +71,7 @@ class TextFile:
         encoding, text = read_head(place, stated)
         quote = stated.quoted_by
         if not text.strip() and stated.header is not False:
-            raise SourceError(f"{str(place)!r} is empty: look whether it was exported or copied as a whole")
+            raise SourceError(f"{str(place)!r} is empty: check that it was exported or copied as a whole")
         line_end = "\r" if "\r" in text and "\n" not in text else None
         delimiter = stated.delimiter or delimiter_of(place)
         form = detect_form(replace(stated, encoding=encoding, delimiter=delimiter), text)
@@ -200,7 +200,9 @@ class TextFile:
             if cells is not None:
                 yield line, cells
             elif self.form.ragged not in {"drop", "pad_or_drop"}:
-                raise SourceError(f"line {last:,} of {str(self.place)!r} has other cells than names")
+                raise SourceError(
+                    f"line {last:,} of {str(self.place)!r} has another number of cells than there are names"
+                )
 
     def _record_rows(self) -> Iterator[tuple[int, int, list[str]]]:
         """Yield the first line, last line and cells of each row below the names, except rows that a rule leaves out."""
@@ -291,7 +293,7 @@ class TextFile:
                     marks += chunk.count(quote) if quote else 0
                     pipe.write(chunk)
             if marks % 2:  # from a pipe DuckDB reads such a file, and drops its last rows
-                raise self.refusal("it has a quotation mark without its second")
+                raise self.refusal("it has a quotation mark that is not closed")
             return
         raise EncodingError(f"{str(self.place)!r} is not all in {encoding}: state its encoding")
 
@@ -368,10 +370,10 @@ def _fault_words(error: csv.Error) -> str:
     if text == _LONG:
         return f"a cell or a line of more than {_LONGEST_LINE:,} characters"
     if "field limit" in text:
-        return f"a quotation mark without its second, or a cell of more than {_LONGEST_LINE:,} characters"
+        return f"a quotation mark that is not closed, or a cell of more than {_LONGEST_LINE:,} characters"
     if "expected after" in text:
         return "a quotation mark that ends no cell"
-    return "a quotation mark without its second"
+    return "a quotation mark that is not closed"
 
 
 _SHORT = 1 << 21  # bytes of a line: more than DuckDB reads, and less than its buffer

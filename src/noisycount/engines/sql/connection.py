@@ -28,7 +28,7 @@ _UNREADABLE = (
 _NOT_FOUND = "does not exist: check the name of the table, and of its schema"
 _TIMED_OUT = "was not counted in time: state a longer timeout, or ask when the server is less busy"
 _CHANGED = "has changed its columns since it was opened: open it again"
-_FAILED = "could not be counted, and why is withheld, as it may quote a record: see the log of the server"
+_FAILED = "could not be counted; the reason is withheld, as it may quote a record: see the log of the server"
 _STATES = {
     **dict.fromkeys(["08", "28", "3D", "57P", "53300"], UNREACHED),
     **dict.fromkeys(["42P01", "3F000"], _NOT_FOUND),

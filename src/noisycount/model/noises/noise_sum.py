@@ -178,8 +178,8 @@ def _flattened_noises(noises: Sequence[Mechanism]) -> tuple[AdditiveNoise, ...]:
         raise ValueError(f"noises must hold at least one noise, got {noises!r}")
     if len({noise.is_discrete for noise in parts}) > 1:
         raise ValueError(
-            f"noises must be all discrete or all continuous, got {parts!r}: take those that "
-            "differ in their discrete or their continuous form"
+            f"noises must be all discrete or all continuous, got {parts!r}: take all of them in "
+            "their discrete form, or all in their continuous form"
         )
     return tuple(parts)
 

@@ -153,7 +153,7 @@ class Binomial(SmoothPopulation):
         if impossible:
             raise ValueError(
                 f"positives cannot be {positives} of {known} at the certain rate {self.rate}: "
-                "a certain property has no neighbours"
+                "no record can differ in a property that is certain"
             )
         return Informed(Binomial(self.size - held, self.rate), held, positive)
 

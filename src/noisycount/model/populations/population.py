@@ -323,6 +323,7 @@ class Exchangeable(Population):
             raise ValueError("population must leave at least one record unknown, got none")
         if not 0 < self.expected_positives < self.size:
             raise ValueError(
-                f"population must leave the property uncertain, got {self!r}: a certain property has no neighbours"
+                f"population must leave the property uncertain, got {self!r}: no record can differ in a property "
+                "that is certain"
             )
         yield ExchangeableNeighbours(self)

@@ -144,7 +144,7 @@ class Strata(Population):
             group = int(np.argmax(impossible))
             raise ValueError(
                 f"positives cannot be {positive[group]} of {held[group]} in group {group} at the "
-                f"certain rate {self.rates[group]}: a certain property has no neighbours"
+                f"certain rate {self.rates[group]}: no record can differ in a property that is certain"
             )
         rest = Strata(self.sizes - held, self.rates)
         return Informed(rest, int(held.sum()), int(positive.sum()))
@@ -159,7 +159,7 @@ class Strata(Population):
         if not uncertain.any():
             raise ValueError(
                 "rates must lie between 0 and 1 in a stratum that has unknown records, got "
-                f"{self.rates.tolist()[:5]}: a certain property has no neighbours"
+                f"{self.rates.tolist()[:5]}: no record can differ in a property that is certain"
             )
         for group in np.unique(np.where(uncertain, self.rates, np.nan), return_index=True)[1]:
             if uncertain[group]:

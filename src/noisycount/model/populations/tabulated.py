@@ -122,7 +122,7 @@ def _check_table(probabilities: Sequence[float] | Reals) -> Reals:
     try:
         table = np.asarray(probabilities, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError("probabilities must be numbers, one a count: give a list") from None
+        raise ValueError("probabilities must be numbers, one for each count: give a list") from None
     if table.ndim != 1 or not 1 <= table.size <= LARGEST_TABLE + 1:
         raise ValueError(f"probabilities must be one row of 1 to 10**8 numbers, got shape {table.shape}")
     total = float(table.sum())

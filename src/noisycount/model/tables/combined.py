@@ -122,9 +122,9 @@ def least_squares_estimates(
     """
     arrays = [np.asarray(values, dtype=np.float64) for values in answers]
     if [values.shape for values in arrays] != [(level.size,) for level in levels]:
-        raise ValueError(f"answers must be one array for each of the {len(levels)} levels, of its size")
+        raise ValueError(f"answers must be one array for each of the {len(levels)} levels, with a number for each node")
     if len(variances) != len(levels) or not all(0 < variance < math.inf for variance in variances):
-        raise ValueError(f"variances must be positive and finite, one a level, got {variances!r}")
+        raise ValueError(f"variances must be positive and finite, one for each level, got {variances!r}")
     nested = NestedLevels.from_levels(levels)
     if nested is not None:
         return nested.estimates(arrays, variances)[0]

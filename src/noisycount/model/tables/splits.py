@@ -102,7 +102,7 @@ class Splits(Shown):
         if values.ndim > 1 or not values.size or not possible.all():
             wrong = values[~possible].flat[0] if not possible.all() else values.tolist()
             raise ValueError(
-                f"{name} must be positive and finite, a number or one a cell, got {wrong!r}: "
+                f"{name} must be positive and finite, one number or one for each cell, got {wrong!r}: "
                 "state a cell that is surely empty by an answer of 0 under Exact()"
             )
         values.flags.writeable = False
@@ -172,7 +172,7 @@ def level_splits(prior: Splits | Sequence[Splits], tree: Tree) -> list[LevelSpli
     stated = list(prior) if isinstance(prior, Sequence) else []
     if len(stated) != tree.depth - 1 or not all(isinstance(splits, Splits) for splits in stated):
         raise ValueError(
-            f"prior must be a Splits, or {tree.depth - 1}, one for each level below the root, got {prior!r}"
+            f"prior must be one Splits, or {tree.depth - 1} Splits, one for each level below the root, got {prior!r}"
         )
     return [splits.of_level(tree, level) for level, splits in enumerate(stated, 1)]
 

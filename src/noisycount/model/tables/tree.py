@@ -109,7 +109,7 @@ class Tree(Shown):
         _check_ends(levels)
         names = tuple(self.names) or (TOTAL, *(f"level {n}" for n in range(1, len(levels))))
         if len(names) != len(levels):
-            raise ValueError(f"names must be {len(levels)}, one a level, got {len(names)}")
+            raise ValueError(f"names must be {len(levels)} texts, one for each level, got {len(names)}")
         sizes = tuple(int(level.max()) + 1 for level in levels)
         pairs = enumerate(pairwise(levels), 1)
         parents = tuple(_checked_parents(number, *pair, sizes[number]) for number, pair in pairs)

@@ -42,7 +42,7 @@ class _Query:
 def census_table(query: RefineQuery, path: Path) -> PublishedTable:
     """Return the cells of one census query about one place, with the queries that are sums of these cells."""
     if query.noises:
-        raise NoisyCountError(f"{query.place} says the variance of its noise: leave --epsilon, --noise, --scale out")
+        raise NoisyCountError(f"{query.place} states the variance of its noise: leave --epsilon, --noise, --scale out")
     geocode = _code_of_place(query, path)
     queries = _queries_of_place(measurements(path, geocode), geocode)
     if not queries:
@@ -196,8 +196,8 @@ def _page_levels(
     for code, release in releases.items():
         if smallest_counts[code] < release.threshold:
             raise NoisyCountError(
-                f"{query.place} has a count of {smallest_counts[code]} in {code}, and of {day} only those "
-                f"from {release.threshold} on were published: check --day and --tier"
+                f"{query.place} has a count of {smallest_counts[code]} in {code}, but only counts of at least "
+                f"{release.threshold} were published for {day}: check --day and --tier"
             )
     levels = tuple(
         PublishedLevel(

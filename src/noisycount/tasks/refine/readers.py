@@ -73,7 +73,7 @@ def table_of_entry(entry: Entry, key: str) -> PublishedTable:
     question = StoredQuestion(entry)
     words = question.words  # raises LedgerError if no noisycount wrote the question
     if question.release is None:
-        raise NoisyCountError(f"--key {key!r}: the ledger has it in a form that no noisycount wrote")
+        raise NoisyCountError(f"--key {key!r}: the ledger has it in a form that no version of noisycount wrote")
     return _table_of_release(question.release, words)
 
 

@@ -126,7 +126,7 @@ def _posterior_from_zero(answers: Reals, noise: Mechanism, level: float) -> dict
     chances = np.exp(noise.logpmf(0, -errors))
     mass, moment = np.cumsum(chances), np.cumsum(chances * errors)
     if (answers != np.floor(answers)).any() or (answers <= -reach).any():
-        raise SourceError("answers from a threshold on must be whole numbers above it: mend them")
+        raise SourceError("answers that reach a threshold must be whole numbers above it: correct them")
     index = np.minimum(answers, reach).astype(np.int64) + reach
     quantiles = zip(("median", "low", "high"), (0.5, *_tail_probabilities(level)), strict=True)
     counts = answers.astype(np.int64)
@@ -218,7 +218,7 @@ def _check_selected(query: RefineQuery) -> None:
     ):
         if is_given:
             raise NoisyCountError(
-                f"{query.place} has only answers from a threshold on, which say nothing of the "
+                f"{query.place} has only the answers that reach a threshold, which reveal nothing about the "
                 f"others: leave {option} out"
             )
 

@@ -68,7 +68,10 @@ def test_other_eras_have_other_noise(run: Run, here: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (("--day", "2024-05-01"), "a count of 126 in CA, and of 2024-05-01 only those from 550 on"),
+        (
+            ("--day", "2024-05-01"),
+            "a count of 126 in CA, but only counts of at least 550 were published for 2024-05-01",
+        ),
         (("--day", "2014-05-01"), "no file covers it"),
         (("--day", "2016-05-01"), "tier must be 'lower' before 2024-02-15"),
         (("--tier", "low=CA"), "must be medium or higher with codes of countries: medium=TR,UA"),
