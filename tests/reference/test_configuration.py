@@ -105,7 +105,7 @@ def based(table: str, key: str, line: str) -> str:
 def test_keys_are_those_that_the_loader_knows(tmp_path: Path, table: str) -> None:
     """The loader names all keys of a table where it is given another one."""
     told = refusal(tmp_path, based(table, "", "zzzzzzzz = 1"))
-    known = re.search(r"(?:unknown key; known: |said of a column: use )(.+)$", told)
+    known = re.search(r"(?:unknown key; known: |a column's format: use )(.+)$", told)
     assert known is not None, told
     also = {"kind", "unreadable"} if table == "kinds" else set()
     listed = [row.name for row in keys(table)]

@@ -920,7 +920,7 @@ FAULTS: dict[str, tuple[str, bytes, str]] = {
     "packed quotation mark": (
         "x.csv.gz",
         gzip.compress(b'id,note\n1,a\n2,"b'),
-        "what follows line 2 has a quotation mark without",
+        "what follows line 2 has a quotation mark that is not closed",
     ),
     "not packed": ("x.csv.gz", b"id,note\n1,a\n", "gzip has not packed it, so leave .gz out of its name"),
     "cut": (
