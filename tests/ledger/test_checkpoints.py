@@ -130,7 +130,8 @@ def test_a_forged_checkpoint_is_found(tmp_path: Path, part: str, *, is_rewritten
         if not is_rewritten:
             assert f"row {newest} of the ledger is damaged" in refusal(lambda: ledger.spent("survey"))
             return
-    assert "does not hold the row of the stated head" in refusal(lambda: Ledger.open(url, create=False, known_head=head))
+    message = refusal(lambda: Ledger.open(url, create=False, known_head=head))
+    assert "does not hold the row of the stated head" in message
 
 
 def forge(path: Path, number: int, part: str, *, is_rewritten: bool) -> None:
