@@ -14,7 +14,9 @@ import pytest
 
 from noisycount.errors import BudgetError
 from noisycount.ledger import checkpoints
+from noisycount.ledger.budget import Loss
 from noisycount.ledger.chain import CHECKPOINT, row_hash
+from noisycount.ledger.checkpoints import UnreadRowsError
 from noisycount.ledger.entries import Analyst, Head
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.replies import Reply
@@ -97,6 +99,40 @@ def test_what_was_sealed_is_free_and_has_one_answer(tmp_path: Path) -> None:
         assert found is not None
         assert found.askers == ("ana", "ben")
         assert ledger.verify().broken is None
+
+
+def test_a_new_question_reads_no_row_before_it_charges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After an opening from a checkpoint too. A reply and a question of sealed rows are read, and are free."""
+    url, queries = filled(tmp_path / "ledger.db"), list[str]()
+    reply = Reply("ana:0", "survey", "a digest", b"100")
+    with Ledger.open(url) as ledger:
+        ledger.replies.store(reply)
+        for number in range(EVERY):
+            ledger.reserve(f"later {number}", asked(100 + number), RICH, ANA)
+
+    def spend(number: int) -> tuple[Reply | None, Loss, bool]:
+        queries.clear()
+        found, reads_row = ledger.replies.get(f"ana:{number}"), bool(queries)
+        charged = ledger.reserve(
+            f"ana:{number}", asked(number), RICH, ANA, prepare=lambda: prepared.append(len(queries))
+        )
+        return found, charged[1], reads_row
+
+    prepared = list[int]()
+    with Ledger.open(url) as ledger:
+        ledger.paid("survey")
+        watch_queries(ledger, monkeypatch, lambda _, query, __: queries.append(query))
+        assert ledger.transactions.with_one_reading(lambda: spend(200)) == (
+            None,
+            Loss.from_epsilon(Fraction(1, 10)),
+            False,
+        )
+        assert prepared == [0]
+        assert ledger.transactions.with_one_reading(lambda: spend(0)) == (reply, Loss(), True)
+        assert ledger.transactions.with_one_reading(lambda: spend(1)) == (None, Loss(), False)
+        assert prepared == [0]
+        with pytest.raises(UnreadRowsError, match="ask again"):
+            ledger.transactions.known.entry(None, "key 2")  # type: ignore[arg-type] - no transaction
 
 
 def test_a_key_that_is_the_digest_of_a_question_hides_no_answer(tmp_path: Path) -> None:

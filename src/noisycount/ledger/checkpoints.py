@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection
 
+from noisycount.errors import LedgerError
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.chain import CHECKPOINT, row_hash
 from noisycount.ledger.entries import Head
@@ -72,6 +73,10 @@ def newest_checkpoint(connection: Connection, known_head: Head | None) -> Row | 
     return None
 
 
+class UnreadRowsError(LedgerError):
+    """Error: rows before the checkpoint are needed outside a transaction. Read the state in a transaction."""
+
+
 @dataclass(slots=True, eq=False)
 class SealedRows:
     """Index of the rows before a checkpoint: the hash of each row, and the rows of each name."""
@@ -80,7 +85,7 @@ class SealedRows:
     hashes: "NDArray[np.uint64]"  # shape (number, 2): the first 128 bits of the hash of each row, in two halves
     names: "NDArray[np.uint64]"  # 64 bits of the hash of each name of each row, sorted
     places: "NDArray[np.int64]"  # shape of `names`: the number of the row of each name, minus 1
-    current: local  # `current.connection` is the connection of the transaction in which this thread reads the ledger
+    current: local  # `current.connection` is that of this thread's transaction; None outside a transaction
 
     @classmethod
     def read(cls, connection: Connection, checkpoint: Row) -> "SealedRows":
@@ -118,14 +123,20 @@ class SealedRows:
     def rows(self, name: str, row: Callable[[Connection, int], Row]) -> list[Row]:
         """Return the rows of a name in their order.
 
-        Rows of another name may be among them if its hash has the same 64 bits.
+        Rows of another name may be among them if its hash has the same 64 bits. Raise UnreadRowsError if there are
+        rows, and this thread has no transaction to read them.
         """
         import numpy as np  # noqa: PLC0415 - as before
 
         hashed = np.frombuffer(_hashed_name(name), dtype=np.uint64)[0]
         first, last = np.searchsorted(self.names, hashed), np.searchsorted(self.names, hashed, "right")
         numbers = sorted({int(place) + 1 for place in self.places[first:last]})
-        return [row(self.current.connection, number) for number in numbers]
+        if not numbers:
+            return []
+        connection: Connection | None = getattr(self.current, "connection", None)
+        if connection is None:
+            raise UnreadRowsError("rows of the ledger were not read yet: ask again")
+        return [row(connection, number) for number in numbers]
 
     def holds(self, row: Row) -> bool:
         """Return True if a row has the hash that the checkpoint holds for it, or is not covered by the checkpoint."""

@@ -8,6 +8,7 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -20,6 +21,7 @@ from sqlalchemy import Connection, inspect, select
 from noisycount.errors import LedgerError
 from noisycount.frozen import frozen
 from noisycount.ledger.chain import reply_columns
+from noisycount.ledger.checkpoints import UnreadRowsError
 from noisycount.ledger.entries import TableAnswer, check_text
 from noisycount.ledger.state import LedgerState
 from noisycount.ledger.storage import REPLIES, RESTORE, all_rows, execute
@@ -27,7 +29,8 @@ from noisycount.ledger.transactions import AttachedWrite, Transactions
 from noisycount.ledger.verification import entries_of
 
 _OF_NAME = f"SELECT {', '.join(REPLIES.c.keys())} FROM replies WHERE name = {{mark}}"  # noqa: S608 - names of our own
-_QUICKLY = 1  # the fastest compression level of zlib
+# Level, method, window and memory of zlib. Its default memory takes longer to clear than a reply to compress.
+_COMPRESSION = (1, zlib.DEFLATED, 12, 4)
 
 
 @frozen
@@ -73,8 +76,10 @@ class Replies:
         """Return the reply with a name, or None if there is none."""
         check_text("name", name)
         known = self.transactions.known
-        if self.transactions.needs_no_reading and known.has_replies and name not in known.replies:
-            return None  # without a wait for the next batch
+        if self.transactions.needs_no_reading and known.has_replies:
+            with suppress(UnreadRowsError):
+                if name not in known.replies:
+                    return None  # without a wait for the next batch
         return self.transactions.read(partial(self._read, name))
 
     def store(self, reply: Reply) -> Reply:
@@ -95,7 +100,9 @@ class Replies:
         if not self._is_made:
             self.transactions.write(_make_table)
             self._is_made = True
-        row = _StoredReply(reply.name, reply.dataset, reply.request, zlib.compress(reply.content, _QUICKLY))
+        compressor = zlib.compressobj(*_COMPRESSION)
+        content = compressor.compress(reply.content) + compressor.flush()
+        row = _StoredReply(reply.name, reply.dataset, reply.request, content)
         return AttachedWrite(partial(_add_reply, row, _row_digest(row), self.clock()))
 
     def _read(self, name: str, connection: Connection, state: LedgerState) -> Reply | None:

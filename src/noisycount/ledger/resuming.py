@@ -100,6 +100,7 @@ class _SealedRowReader:
     state: LedgerState
     sealed: SealedRows
     _read: set[str] = field(default_factory=set)  # keys and subjects whose rows were read, with their prefixes
+    _absent: set[str] = field(default_factory=set)  # names without sealed rows, so that the index is searched once
     _turn: RLock = field(default_factory=RLock)  # held while rows are read
 
     def read_debit(self, key: str) -> bool:
@@ -153,4 +154,9 @@ class _SealedRowReader:
 
     def _rows_before_checkpoint(self, name: str) -> list[Row]:
         """Return the rows of a name before the checkpoint. Raise LedgerError if one of them was changed since."""
-        return self.sealed.rows(name, self.state.row)
+        if name in self._absent:
+            return []
+        rows = self.sealed.rows(name, self.state.row)
+        if not rows:
+            self._absent.add(name)
+        return rows

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import Connection, Engine
 
 from noisycount.errors import LedgerError, NoisyCountError, without_traceback
+from noisycount.ledger.checkpoints import UnreadRowsError
 from noisycount.ledger.entries import Head
 from noisycount.ledger.resuming import resumed_state
 from noisycount.ledger.state import LedgerState
@@ -234,7 +235,11 @@ class Transactions:
         """Yield the connection of one transaction. An error of the database becomes a LedgerError with a remedy."""
         engine = self.writing if writes else self.reading
         with as_ledger_errors(self.place), engine.begin() as connection:
-            yield connection
+            try:
+                yield connection
+            finally:
+                if self.known.sealed is not None:
+                    self.known.sealed.current.connection = None
 
     def state(self, connection: Connection) -> LedgerState:
         """Return the state of the ledger, with the debits and answers of all processes that write to it.
@@ -285,7 +290,7 @@ class Transactions:
         for no batch. `Ledger.reserve` compares it with the ledger before it charges. If it is out of date, or if the
         work fails before, the work runs again with a reading of now.
         """
-        readings, is_old = self.readings, self.known.head.number > 0 and self.known.sealed is None
+        readings, is_old = self.readings, self.known.head.number > 0
         while True:
             readings.is_shared, readings.is_recent = True, is_old
             readings.unconfirmed = self.known.head.number if is_old else None
@@ -307,15 +312,19 @@ class Transactions:
         """Return the result of a function of the state alone. Such a result must decide no charge.
 
         No row is read while this process holds the lock of the file, as its state then covers every committed row, nor
-        after the first reading in `with_one_reading`. A state that was resumed from a checkpoint is always read.
+        after the first reading in `with_one_reading`, unless the result depends on rows before the checkpoint from
+        which the ledger was opened.
         """
-        return look(self.known) if self.needs_no_reading else self.read(lambda _, state: look(state))
+        if self.needs_no_reading:
+            with suppress(UnreadRowsError):
+                return look(self.known)
+        return self.read(lambda _, state: look(state))
 
     @property
     def needs_no_reading(self) -> bool:
-        """True if `known` is in memory, and covers every committed row or is the shared reading of this thread."""
+        """True if `known` covers every committed row, or is the shared reading of this thread."""
         is_recent = getattr(self.readings, "is_shared", False) and self.readings.is_recent
-        return (is_recent or (self.is_newest and not self.is_on_server)) and self.known.sealed is None
+        return is_recent or (self.is_newest and not self.is_on_server)
 
     def _write(self, batch: Batch[tuple[Work[Any], bool], Any]) -> None:
         """Run tasks in one transaction, also those that arrived while this process waited for the file.
