@@ -63,7 +63,10 @@ class EngineCertificates:
             raise self._error("cannot be read") from None
         if not isinstance(parts, list):
             raise self._error("holds no list of certificates")
-        return tuple(map(self._parse_certificate, parts))
+        try:
+            return tuple(Certificate.from_parts(each if isinstance(each, dict) else {}) for each in parts)
+        except SourceError:
+            raise self._error("holds a certificate of another form") from None
 
     def keep(self, certificate: Certificate) -> None:
         """Store a certificate; it replaces an older one of the same engine."""
@@ -104,12 +107,6 @@ class EngineCertificates:
             write_private(self.file, text.encode())
         except OSError:
             raise self._error("cannot be written") from None
-
-    def _parse_certificate(self, parts: object) -> Certificate:
-        try:
-            return Certificate.from_parts(parts if isinstance(parts, dict) else {})
-        except SourceError:
-            raise self._error("holds a certificate of another form") from None
 
     def _error(self, reason: str) -> SourceError:
         return SourceError(

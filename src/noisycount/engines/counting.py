@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from noisycount.engines import counts as statements
 from noisycount.engines.check import Check, typed_check
 from noisycount.engines.expressions import Person, StatementRecords, require_units
+from noisycount.engines.formats import ColumnFormat
 from noisycount.engines.guesses import with_resemblances
 from noisycount.engines.interface import CheckedSource, columns_of
 from noisycount.engines.persons import persons_of
@@ -160,6 +161,21 @@ class EngineSource(CheckedSource):
     """A source whose records an engine counts."""
 
     __slots__ = ()
+
+    @property
+    def type_facts(self) -> Mapping[str, Mapping[str, str]]:
+        """The `types` and `reasons` of the columns, as `typed_check` takes them; by default there are none."""
+        return {}
+
+    def check(self, unit: str | None = None) -> Check:
+        """Return facts about the records, whose columns have types; see `Source.check`."""
+        forms = {name: ColumnFormat(Kind.REAL, nan="missing") for name in self.nan_missing}
+
+        def check_records(reading: Reading) -> Check:
+            check = reading.check(self.schema, unit, forms=forms, **self.type_facts)
+            return reading.with_resemblances(check, unit or self.unit)
+
+        return self._counting(()).run(check_records)
 
     @abstractmethod
     def _counting(self, columns: Collection[str]) -> Counting:

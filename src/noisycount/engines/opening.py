@@ -1,10 +1,9 @@
 """Opening of sources: the only module that imports engines, each of them when it is used."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from noisycount.engines.conformance.certificate import Certificate, EngineUnderTest, require_certified
-from noisycount.engines.formats import ColumnFormat
 from noisycount.engines.interface import CheckedSource
 from noisycount.engines.places import LakePlace, ServedTable, ServerPlace
 from noisycount.engines.table_facts import TableFacts
@@ -33,48 +32,31 @@ def frame_engine() -> "type[FrameSource]":
     return FrameSource
 
 
-def open_served_table(  # noqa: PLR0913 - one argument a property of the records
+def open_served_table(
     place: ServerPlace | LakePlace,
     *,
-    unit: str | None = None,
-    columns: Sequence[str] | None = None,
-    seconds: float | None = None,
     uses_indexes: bool = False,
     certificates: Collection[Certificate] = (),
     claim: UnitClaim | None = None,
-    kinds: Mapping[str, ColumnFormat] | None = None,
-    session: Any = None,  # noqa: ANN401 - of the engine
+    **options: Any,  # noqa: ANN401 - those of all engines
 ) -> CheckedSource:
     """Open a table of a server, cluster or lake with an engine that passed the conformance suite.
 
     Args:
         place: The address and the table.
-        unit: The column that names the person; None: every record is a unit.
-        columns: The columns that questions may use; None: all.
-        seconds: The time-out of a count; None: that of the server.
         uses_indexes: True if only matching records are read. This is faster, but the time reveals their number.
         certificates: The owner's certificates, for engines that this project does not test.
         claim: What the owner states about the rows of a view; None: its unit only.
-        kinds: The columns in which NaN is missing.
-        session: The connection that several tables share; None: one of its own.
+        options: `unit`, `columns`, `seconds`, `kinds` and `session`, as for `SqlSource.open`.
 
     Raises:
         SourceError: If the table cannot be opened, or its engine has no certificate.
     """
     if isinstance(place, LakePlace):
-        return files().of_lake(place, unit=unit, columns=columns, seconds=seconds, kinds=kinds, session=session)
+        return files().of_lake(place, **options)
     from noisycount.engines.conformance.suite import suite_hash  # noqa: PLC0415 - on first use
 
-    source = _server_engine(place).open(
-        place,
-        unit=unit,
-        columns=columns,
-        seconds=seconds,
-        uses_indexes=uses_indexes,
-        claim=claim,
-        kinds=kinds,
-        session=session,
-    )
+    source = _server_engine(place).open(place, uses_indexes=uses_indexes, claim=claim, **options)
     try:
         require_certified(place.shown, source.identity, suite_hash(), certificates)
     except SourceError:

@@ -169,9 +169,18 @@ def _ids_with_several_spellings(
         numbers: The number of ids that may have several spellings, and the largest number of spellings of one id; None:
             unknown.
     """
-    groups = _keys_of_several_ids(keyed, drops_marks=widest.drop_marks)
-    texts, largest = numbers or rows_of(_number_statement(groups))[0]
-    ids = [str(row[0]) for row in rows_of(_spellings_statement(groups, keyed))] if texts else []
+    # Without marks, a key counts only if some of its ids have marks and others none.
+    is_several = sa.func.count() > whole(1)
+    if widest.drop_marks:
+        is_several = sa.func.min(keyed.c.is_marked) < sa.func.max(keyed.c.is_marked)
+    columns: list[Any] = [keyed.c.key, sa.func.count().label("number")]
+    groups = sa.select(*columns).group_by(keyed.c.key).having(is_several).subquery("several")
+    facts: list[Any] = [sa.func.count(), sa.func.max(groups.c.number)]
+    texts, largest = numbers or rows_of(sa.select(*facts).select_from(groups))[0]
+    ids = []
+    if texts:  # ids with the same key are adjacent
+        several = sa.select(keyed.c.id).join_from(keyed, groups, keyed.c.key == groups.c.key)
+        ids = [str(id_) for (id_,) in rows_of(several.order_by(keyed.c.key, keyed.c.id).limit(MOST_SPELLINGS))]
     spellings = spellings_of((id_ for id_ in ids if id_ not in others), widest)
     if spellings is None or len(ids) < MOST_SPELLINGS:
         return spellings
@@ -298,27 +307,3 @@ def _ids_by_common_form(spelled: sa.Subquery, dialect: Dialect, widest: ColumnFo
         key, is_marked = dialect.translated(key, f"{MARKS}0", ""), dialect.is_match(key, _MARK)
     flag = sa.case((is_marked, whole(1)), else_=whole(0))
     return sa.select(spelled.c.id, key.label("key"), flag.label("is_marked")).subquery("keyed")
-
-
-def _keys_of_several_ids(keyed: sa.Subquery, *, drops_marks: bool) -> sa.Subquery:
-    """Return the keys that several ids share.
-
-    If `drops_marks`, keys are included only if some of their ids have marks and others none.
-    """
-    columns: list[Any] = [keyed.c.key, sa.func.count().label("number")]
-    is_several = sa.func.count() > whole(1)
-    if drops_marks:
-        is_several = sa.func.min(keyed.c.is_marked) < sa.func.max(keyed.c.is_marked)
-    return sa.select(*columns).group_by(keyed.c.key).having(is_several).subquery("several")
-
-
-def _number_statement(groups: sa.Subquery) -> sa.Select[Any]:
-    """Return the statement of the number of groups, and of the size of the largest."""
-    facts: list[Any] = [sa.func.count(), sa.func.max(groups.c.number)]
-    return sa.select(*facts).select_from(groups)
-
-
-def _spellings_statement(groups: sa.Subquery, keyed: sa.Subquery) -> sa.Select[Any]:
-    """Return the statement that lists the ids whose keys are in some groups; ids with the same key are adjacent."""
-    several = sa.select(keyed.c.id).join_from(keyed, groups, keyed.c.key == groups.c.key)
-    return several.order_by(keyed.c.key, keyed.c.id).limit(MOST_SPELLINGS)

@@ -6,7 +6,7 @@
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from datetime import date
@@ -38,7 +38,7 @@ from noisycount.engines.duckdb.table import READ_TYPES, column_types
 from noisycount.engines.duckdb.texts import Lines, fits_unquoted, load_texts
 from noisycount.engines.duckdb.typed_texts import TextTable, with_lines
 from noisycount.engines.duckdb.workbooks import lines_of_objects, load_objects, load_sheet
-from noisycount.engines.formats import ColumnFormat, FileFormat, by_ending
+from noisycount.engines.formats import FileFormat, by_ending
 from noisycount.engines.places import Keys, files_below, files_of, hive_keys, is_several
 from noisycount.engines.views.relations import UnprovenError
 from noisycount.errors import SourceError
@@ -84,20 +84,6 @@ def write_copy(  # noqa: PLR0913 - one argument a property of the records
             part.replace(copy)
         finally:
             part.unlink(missing_ok=True)
-
-
-def require_copy(connection: Connection, copy: Path, forms: Mapping[str, ColumnFormat], unit: str | None) -> str:
-    """Return the relation of a copy. A unit without a form may be of any type.
-
-    Raises:
-        SourceError: The copy does not have the columns and types of the forms.
-    """
-    relation = f"read_parquet({quoted_text(path_pattern(copy))}, hive_partitioning=false)"
-    types = column_types(connection, relation)
-    kinds = {name: READ_TYPES.get(type_, (None,))[0] for name, type_ in types.items() if name in forms or name != unit}
-    if kinds != {name: form.kind for name, form in forms.items()}:
-        raise SourceError(f"{str(copy)!r} is no copy of these records: remove it")
-    return relation
 
 
 def _open_texts(connection: Connection, place: Path, description: Description) -> Relation:
@@ -294,8 +280,17 @@ def _require_one_type(connection: Connection, place: str, names: list[str]) -> d
 
 
 def _open_copy(connection: Connection, place: Path, description: Description) -> Relation:
+    """Return the relation of a copy. A unit without a form may be of any type.
+
+    Raises:
+        SourceError: The copy does not have the columns and types of the forms.
+    """
     allow_parquet_files(connection, place)
-    sql = require_copy(connection, place, description.kinds or {}, description.unit)
+    sql = f"read_parquet({quoted_text(path_pattern(place))}, hive_partitioning=false)"
+    types, forms, unit = column_types(connection, sql), description.kinds or {}, description.unit
+    kinds = {name: READ_TYPES.get(type_, (None,))[0] for name, type_ in types.items() if name in forms or name != unit}
+    if kinds != {name: form.kind for name, form in forms.items()}:
+        raise SourceError(f"{str(place)!r} is no copy of these records: remove it")
     return Relation(sql, part=lambda *_: sql)
 
 

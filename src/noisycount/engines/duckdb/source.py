@@ -241,10 +241,7 @@ class DuckDBSource(EngineSource):
         kinds = (kind for ending, kind in files.FORMATS.items() if path.name.lower().endswith(ending))
         return any(kind.has_tables for kind in kinds)
 
-    @classmethod
-    def shares_records(cls, path: Path, one: str, other: str, public_tables: Sequence[str] = ()) -> bool:
-        """Return True if two tables of a file have records in common, such as a table and a view of it."""
-        return files.shares_records(path, one, other, public_tables)
+    shares_records = staticmethod(files.shares_records)
 
     @classmethod
     def _open_as(  # noqa: PLR0913, PLR0917 - one argument a property of the file

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import chain
 from threading import Event, Thread, local
 from typing import Any, TypeAlias, TypeVar
 from uuid import uuid4
@@ -87,24 +88,12 @@ _LONGEST_CHAIN = 20  # of errors that caused each other
 
 def failure_reason(error: BaseException) -> Fault:
     """Return the kind of a failure from the error's condition, status and classes, never from its text."""
-    for faults in (_spark_condition_faults(error), _status_faults(error), _class_faults(error)):
-        fault = next(filter(None, faults), None)
-        if fault is not None:
-            return fault
-    return Fault.OTHER
-
-
-def _spark_condition_faults(error: BaseException) -> Iterator[Fault | None]:
-    """Yield the fault of the error condition that Spark's own errors name."""
-    condition = str(_call_or_none(error, "getCondition") or "")
-    yield _FAULTS_OF_CONDITIONS.get(condition.partition(".")[0])
-
-
-def _status_faults(error: BaseException) -> Iterator[Fault | None]:
-    """Yield the faults of the status codes that a server of Connect returns."""
+    condition = str(_call_or_none(error, "getCondition") or "")  # of Spark's own errors
+    faults = [_FAULTS_OF_CONDITIONS.get(condition.partition(".")[0])]
     for link in (error, error.__cause__, error.__context__):
-        code = _call_or_none(link, "code")
-        yield _STATUSES.get(str(getattr(code, "name", "")))
+        code = _call_or_none(link, "code")  # of a server of Connect
+        faults.append(_STATUSES.get(str(getattr(code, "name", ""))))
+    return next(filter(None, chain(faults, _class_faults(error))), Fault.OTHER)
 
 
 def _class_faults(error: BaseException) -> Iterator[Fault | None]:

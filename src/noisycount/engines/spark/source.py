@@ -13,7 +13,6 @@ from typing import Any, Self
 from numpy.typing import NDArray
 from sqlalchemy.sql.expression import ClauseElement
 
-from noisycount.engines.check import Check
 from noisycount.engines.conformance.certificate import Identity
 from noisycount.engines.counting import Counting, EngineSource, Part, Reading, Result
 from noisycount.engines.counts import KEYS_AT_ONCE, without_unit_statement
@@ -180,17 +179,10 @@ class SparkSource(EngineSource):
         """Raise SourceError if the records are closed. A live table may change."""
         self.session.require_open()
 
-    def check(self, unit: str | None = None) -> Check:
-        """Return facts about the records; see `Source.check`."""
-        facts: dict[str, dict[str, Any]] = {
-            "reasons": {name: type_.reason for name, type_ in self.types.items()},
-            "forms": {name: ColumnFormat(Kind.REAL, nan="missing") for name in self.nan_missing},
-        }
-
-        def check_records(reading: Reading) -> Check:
-            return reading.with_resemblances(reading.check(self.schema, unit, **facts), unit)
-
-        return self._counting(()).run(check_records)
+    @property
+    def type_facts(self) -> dict[str, dict[str, str]]:
+        """The `reasons` of the columns."""
+        return {"reasons": {name: type_.reason for name, type_ in self.types.items()}}
 
     def _counting(self, columns: Collection[str]) -> SparkCounting:  # noqa: ARG002 - all are alike
         return SparkCounting(self.session, self.seconds, lambda: _open_reading(self.session.api, self.read_view()))

@@ -12,7 +12,6 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from noisycount.engines.check import Check
 from noisycount.engines.conformance.certificate import Identity
 from noisycount.engines.counting import Counting, EngineSource, Part, Reading, Result
 from noisycount.engines.counts import KEYS_AT_ONCE
@@ -189,8 +188,8 @@ class SqlSource(EngineSource):
         cls,
         place: ServerPlace,
         *,
-        unit: str | None,
-        columns: Sequence[str] | None,
+        unit: str | None = None,
+        columns: Sequence[str] | None = None,
         seconds: float | None = None,
         uses_indexes: bool = False,
         claim: UnitClaim | None = None,
@@ -277,18 +276,13 @@ class SqlSource(EngineSource):
     def _counting(self, columns: Collection[str]) -> ServerCounting:  # noqa: ARG002 - all are alike
         return ServerCounting(self.server, self.shown, self.table.records, [self.table])
 
-    def check(self, unit: str | None = None) -> Check:
-        """Return facts about the records; see `Source.check`."""
-        facts: dict[str, dict[str, Any]] = {
+    @property
+    def type_facts(self) -> dict[str, dict[str, str]]:
+        """The `types` and `reasons` of the columns."""
+        return {
             "types": {column.name: column.type for column in self.table.columns},
             "reasons": {column.name: column.reason for column in self.table.columns},
-            "forms": {name: ColumnFormat(Kind.REAL, nan="missing") for name in self.nan_missing},
         }
-
-        def check_records(reading: Reading) -> Check:
-            return reading.with_resemblances(reading.check(self.schema, unit, **facts), unit or self.unit)
-
-        return self._counting(()).run(check_records)
 
     def close(self) -> None:
         """Close the records. A running count is cancelled, and not awaited."""
