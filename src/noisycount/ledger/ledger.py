@@ -19,7 +19,7 @@ from noisycount.frozen import frozen
 from noisycount.ledger import chain
 from noisycount.ledger.address import LedgerAddress, check_server, make_file, make_table
 from noisycount.ledger.budget import Budget, Loss, budget_of
-from noisycount.ledger.charges import append_debit, find_stored_entry, require_payable, top_up_of
+from noisycount.ledger.charges import Charge
 from noisycount.ledger.entries import (
     Analyst,
     Entry,
@@ -203,20 +203,19 @@ class Ledger(Shown):
                 raise StaleReadingError(f"another process replied to key {key!r}, or described the data set: ask again")
             forms = state.forms(request, formers)
             state.require_newest_edition(request.dataset, request.asked.get(EDITION))
-            stored = base = None
+            charge, stored, base = Charge(connection, state, request, forms, limit, analyst), None, None
             if key in state.debits:
                 self._require_same_request(state, key, request, forms, analyst)
-                stored, _ = find_stored_entry(connection, state, request, forms, limit, analyst, key)
+                stored, _ = charge.find_stored_entry(key)
             elif state.keys_of_question(forms):
-                stored, base = find_stored_entry(connection, state, request, forms, limit, analyst, asked=asked)
-            if stored is not None:
-                if analyst.name not in stored.askers:
-                    repeat = Repeat(analyst.name, max(self.clock(), state.made), purpose)
-                    state.append(chain.repeat_columns(secrets.token_hex(16), stored, repeat))
-                return stored, Loss()
-            charged = request if base is None else top_up_of(base, request)
-            append_debit(state, key, charged, limit, analyst, purpose, self.clock())
-            return cast("Entry", state.entry(connection, key)), charged.price
+                stored, base = charge.find_stored_entry(asked=asked)
+            if stored is None:
+                entry = charge.append_debit(key, base, purpose, self.clock())
+                return entry, entry.request.price
+            if analyst.name not in stored.askers:
+                repeat = Repeat(analyst.name, max(self.clock(), state.made), purpose)
+                state.append(chain.repeat_columns(secrets.token_hex(16), stored, repeat))
+            return stored, Loss()
 
         return self.transactions.write(reserve_in)
 
@@ -232,7 +231,7 @@ class Ledger(Shown):
         def check(connection: Connection, state: LedgerState) -> None:
             forms = state.forms(request, formers)
             if state.covering_key(forms, analyst) is None:
-                require_payable(connection, state, request, forms, limit, analyst)
+                Charge(connection, state, request, forms, limit, analyst).require_payable(request)
 
         self.transactions.read(check)
 
