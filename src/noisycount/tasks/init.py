@@ -4,8 +4,10 @@
 """
 
 import textwrap
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 from noisycount.catalog.folder import EngineCertificates
@@ -22,64 +24,13 @@ from noisycount.tasks.findings import file_format_lines, findings_of
 _COMMENT_COLUMN = 36  # column where the comment of a line begins
 _WIDTH = 100
 
-_HEAD = """\
-# noisycount.toml: the data sets that may be counted, and their privacy budgets.
-# Every command reads this file from the current folder, or from the nearest folder above it.
-# `noisycount init` guessed these values from the records. Read them, and correct what is wrong.
-
-# The ledger stores every answer that was paid for, and so the remaining budgets.
-# Back it up: if it is lost, or replaced by an older copy, spent budget can be spent again.
-[ledger]
-"""
+# Parts of a draft, by name.
+DRAFTS = tomllib.loads(Path(__file__).with_name("drafts.toml").read_text(encoding="utf-8"))
 
 
 def new_text(section: str, url: str | None = None) -> str:
     """Return the text of a new configuration with the section of a data set, and the address of its ledger."""
-    return f"{_HEAD}url = {toml_value(url or 'sqlite:///ledger.db')}\n\n{section}"
-
-
-_SERVED = """\
-# Seconds after which a count is stopped:
-# timeout = 600
-# Let counts use indexes. They are then faster, but their duration reveals how many records match.
-# indexes = false
-# A name for the present state of the records. If the table changes, give another name: the same
-# question is then a new question, at its full price.
-# edition = "1"
-"""
-
-_UNIT_DRAFT = """\
-# The privacy unit: replace COLUMN by the column that identifies a person. Answers then count and
-# protect persons. If every row is another person, write "row".
-unit = "COLUMN"
-"""
-
-SIZE = """\
-# The number of persons (or rows), only if it is public:
-# size = 1000
-"""
-
-BUDGET = """\
-# The privacy budget: the largest sum of all prices in epsilon, an exact number in quotes.
-budget = "2"
-# The reason for this budget, in a sentence that the report shows:
-# why = "agreed with the data protection officer on 2026-11-02"
-"""
-
-_VALUES = """\
-# Public values of columns, as lists or ranges, if everybody knows them without the records. Tables
-# by these columns need no keys, and a mistyped value is refused before it costs anything.
-# `noisycount check` proposes lists of texts.
-# [datasets.{}.values]
-# age = "0 to 120"
-"""
-
-_KINDS = """\
-# The kind of each column, with the reason for the guess. If cells do not fit the kind, no question
-# is answered until you accept them as missing values; every answer then says so.
-"""
-
-_NEARLY_UNIQUE = "Nearly every unit has another text in these columns, so leave them out: {}"
+    return DRAFTS["head"].format(toml_value(url or "sqlite:///ledger.db"), section)
 
 
 def accept_proposals(
@@ -154,12 +105,12 @@ class Draft:
         """Section of the data set. It can also follow the sections of other data sets."""
         parts = [
             self._file_lines(),
-            _UNIT_DRAFT if self.unit is None else f"unit = {toml_value(self.unit)}\n",
-            SIZE,
+            DRAFTS["unit"] if self.unit is None else f"unit = {toml_value(self.unit)}\n",
+            DRAFTS["size"],
             self._column_comments(),
-            BUDGET,
+            DRAFTS["budget"],
             self._kinds_section(),
-            _VALUES.format(toml_key(self.name)),
+            DRAFTS["values"].format(toml_key(self.name)),
         ]
         return "\n".join(filter(None, parts))
 
@@ -202,7 +153,7 @@ class Draft:
             self._proposals_by_column.get(None, []), "to read the file as it is meant", lines
         )
         if inspection.dataset.is_served:
-            return "\n".join([*lines, _SERVED])
+            return "\n".join([*lines, DRAFTS["served"]])
         return "\n".join([*lines, ""])
 
     def _column_comments(self) -> str:
@@ -220,7 +171,7 @@ class Draft:
             break_on_hyphens=False,
         )
         unique = ", ".join(each.name for each in self.inspection.nearly_unique)
-        warning = [f"# {_NEARLY_UNIQUE.format(unique)}"] if unique else []
+        warning = [DRAFTS["nearly_unique"].format(unique)] if unique else []
         heading = "# Columns that questions may use. Default: all except the unit."
         return "\n".join([heading, *warning, *listed, ""])
 
@@ -228,7 +179,7 @@ class Draft:
         """Return the section of the kinds of the columns; empty if it has no lines."""
         proposed = self._proposals_by_column
         lines = [line for column in self.inspection.check.columns for line in self._column_lines(column, proposed)]
-        return "\n".join([f"{_KINDS}[datasets.{self._block_name}.kinds]", *lines, ""]) if lines else ""
+        return "\n".join([DRAFTS["kinds"].format(self._block_name), *lines, ""]) if lines else ""
 
     def _column_lines(self, column: ColumnCheck, proposed: "_Proposed") -> Iterator[str]:
         if column.form is not None:

@@ -22,7 +22,7 @@ from noisycount.query.predicate import KEYWORDS
 from noisycount.query.schema import Kind
 from noisycount.release.records import can_have_tables, column_names, is_known_file, server_table_names
 from noisycount.tasks.check import Inspection
-from noisycount.tasks.init import BUDGET, SIZE, Draft
+from noisycount.tasks.init import DRAFTS, Draft
 
 Examined = tuple[Inspection, tuple[Proposal, ...]]  # check of a table, and the proposals that it applied
 Examine = Callable[[DatasetConfig], Examined]
@@ -33,11 +33,6 @@ _ID_KINDS = {Kind.INTEGER.value, Kind.TEXT.value}  # kinds of columns that join 
 _KEY_SHARE = 0.9  # a column with at least this share of different values is the key of its table
 
 _WIDTH = 98  # characters of a comment
-
-_TABLES = """\
-# Each table has its own block. `noisycount init` joined them by the names of their columns, and by
-# the numbers of different values: read each unit, through and one_row_a_unit, and correct them.
-"""
 
 
 @frozen
@@ -273,4 +268,4 @@ def group_section(name: str, unit: str, tables: Sequence[JoinedTable], folder: P
             block = "".join(f"# {line}\n" if line else "#\n" for line in lines)
         blocks.append(block)
     head = f"[datasets.{toml_key(name)}]\nunit = {toml_value(unit)}\n"
-    return "\n".join([head, SIZE, BUDGET, _TABLES, *blocks])
+    return "\n".join([head, DRAFTS["size"], DRAFTS["budget"], DRAFTS["tables"], *blocks])
