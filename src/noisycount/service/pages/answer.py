@@ -4,7 +4,7 @@
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -17,8 +17,7 @@ from markupsafe import Markup
 from noisycount.charts.answer_picture import NARROW, WIDE, CountPicture, Estimated, LinesPicture, Point
 from noisycount.charts.picture_svg import page_svg
 from noisycount.charts.theme import MOST_ROWS
-from noisycount.display.numbers import approximately, percent, plus_minus
-from noisycount.display.output import Facts
+from noisycount.display.numbers import approximately, percent
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry
@@ -55,11 +54,6 @@ from noisycount.tasks.answer_display import (
 )
 from noisycount.tasks.refine.published import grouped_by_name
 from noisycount.validation import exact_value
-
-_OUTSIDE = (
-    "an estimate outside the ± of its answer rests on the other answers and on the prior: about 1 of 20 answers is that"
-    " far from its count"
-)
 
 
 @frozen(slots=False)  # a cached property needs a `__dict__`
@@ -221,28 +215,7 @@ class Released:
         ]
 
     @property
-    def cost(self) -> Sequence[tuple[str, str]]:
-        """Charge, privacy loss and purpose of the answer: pairs of a short text and a sentence."""
-        reply, lines = self.reply, []
-        if "charged" in reply:
-            charged = "Free: it was asked before" if reply["repeated"] else f"{_charge_words(reply)} charged"
-            difference_note = (
-                "The rest was paid for the coarser answer that it replaces. " if reply.get("replaces") else ""
-            )
-            lines.append((charged, f"{difference_note}{self._remaining_budget_words}"))
-        elif "price" in reply:
-            lines.append((f"{_price(reply['price'])} charged", ""))
-        if self.total is not None and "odds" in reply:
-            words = (
-                f"A{self.total.words[1:]}. This answer alone, {_price(reply.get('price') or reply)}: {reply['odds']}."
-            )
-            lines.append((f"All answers so far: {self.total.bound}", words))
-        byline = ", ".join(filter(None, (str(reply.get("analyst") or ""), self.charge_time)))
-        lines.append((f"For “{self.purpose}”" if self.purpose else "Asked", f"by {byline}" if byline else ""))
-        return lines
-
-    @property
-    def _remaining_budget_words(self) -> str:
+    def remaining_budget_words(self) -> str:
         """Sentence on the remaining budget after the answer."""
         remaining = Fraction(self.reply["remaining"])
         price = Fraction((self.reply.get("price") or self.reply).get("epsilon") or 0)
@@ -272,43 +245,6 @@ class Released:
         return replace(
             self.query, **{**other_prices, **(price.rows_arguments() if self.is_table else price.count_arguments())}
         )
-
-    @property
-    def facts(self) -> Facts:
-        """Further facts about the answer, by name."""
-        return [(name, words) for name, words in self._facts() if words]
-
-    def _facts(self) -> Iterator[tuple[str, str]]:
-        reply = self.reply
-        yield "question", str(reply.get("where") or self.question)
-        yield "counted", "rows" if reply.get("unit") is None else f"distinct values of {reply['unit']}"
-        columns = " and ".join(reply.get("unreadable_as_missing", []))
-        yield "", columns and f"cells of {columns} that could not be read count as missing"
-        if "scale" in reply:
-            yield "noise", f"{reply['mechanism']}, scale {approximately(Fraction(reply['scale']))}"
-        elif "levels" in reply:
-            yield "noise", f"{reply['mechanism']}: {'; '.join(map(_level_words, reply['levels']))}"
-        yield "±", "of the noise alone. Where the records are a sample of more people, sampling error comes on top."
-        parts: list[int] = next((row["parts"] for row in reply.get("rows") or [] if "parts" in row), [])
-        if parts:
-            yield "draws", draws_words(len(parts))
-        elif reply.get("replaces"):
-            yield "replaces", f"the coarser answer {reply['replaces'][0]}, which it tops up: use this one alone"
-        if self.refined is not None:
-            yield (
-                "refined",
-                f"{self.refined.assumed}. The range holds with {self.confidence_text} probability where that is so.",
-            )
-        elif self.estimates is not None:
-            yield "refined", f"under this prior: {self.estimates.words}"
-            yield "", _OUTSIDE if self.is_refined else ""
-        elif self.is_too_long:
-            yield "refined", f"not on this page, as there are more than {MOST_ROWS} rows: use `noisycount refine --key`"
-        if self.is_table and any(row.sum_so_far for row in self.rows):
-            yield "sums", SUM_WORDS
-        yield "key", self.reply["key"]
-        for hint in reply.get("hints", []):
-            yield "note", hint
 
     @property
     def header(self) -> Sequence[str]:
@@ -401,24 +337,6 @@ def _axis_ends(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
     return min(0, low), max(1, high)
 
 
-def _price(reply: str | Mapping[str, Any]) -> str:
-    epsilon = reply if isinstance(reply, str) else reply.get("epsilon")
-    return f"ρ = {reply.get('rho')}" if isinstance(reply, Mapping) and epsilon is None else f"ε = {epsilon}"
-
-
-def _charge_words(reply: Mapping[str, Any]) -> str:
-    """Return the charge that a reply states, in the currency of the budget."""
-    charged, budget = reply["charged"], reply.get("dataset_budget", reply["budget"])
-    if not isinstance(budget, Mapping) or "rho" not in budget:
-        return _price(charged)
-    return f"ρ = {charged if isinstance(charged, str) else charged['rho']}"
-
-
-def _level_words(level: Mapping[str, Any]) -> str:
-    scale = approximately(Fraction(level["scale"]))
-    return f"scale {scale} for {level['level']}, each within {plus_minus(level['error'])}"
-
-
 router = APIRouter(include_in_schema=False)
 
 
@@ -432,8 +350,16 @@ def release_page(request: Request, name: str, user: LimitedUser, state: State, w
     if within is not None and released.error:
         within_values = state.reply(partial(_preview_within, state, user, released, within))
     values = {"preview": None, "error": None, "within": within or "", **confirmation_values(state), **within_values}
+    phrases = {"draws_words": draws_words, "sum_words": SUM_WORDS, "most_rows": MOST_ROWS}
     return page(
-        request, "release.html", user, status=422 if values["error"] else 200, it=released, calls=calls, **values
+        request,
+        "release.html",
+        user,
+        status=422 if values["error"] else 200,
+        it=released,
+        calls=calls,
+        **phrases,
+        **values,
     )
 
 

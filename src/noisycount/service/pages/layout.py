@@ -4,6 +4,7 @@ import csv
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterable
+from fractions import Fraction
 from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
@@ -23,7 +24,7 @@ from starlette.exceptions import HTTPException
 
 from noisycount.charts.png import svg_as_png
 from noisycount.display.documentation import TITLES
-from noisycount.display.numbers import percent, plus_minus, signed
+from noisycount.display.numbers import approximately, plus_minus, signed
 from noisycount.errors import NoisyCountError
 from noisycount.service.auth import (
     CSRF_FIELD,
@@ -155,7 +156,8 @@ def _template_environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals["static"] = static_address
-    environment.filters |= {"percent": percent, "plus_minus": plus_minus, "signed": signed, "linked": linked}
+    environment.filters |= {"plus_minus": plus_minus, "signed": signed, "linked": linked}
+    environment.filters["approximately"] = lambda text: approximately(Fraction(text))
     return environment
 
 
