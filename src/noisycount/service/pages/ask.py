@@ -39,6 +39,7 @@ from noisycount.service.pages.preview import Offer, Preview, RehearsedPanel
 from noisycount.service.questions import Question, Spend
 from noisycount.service.state import ServiceState, State
 from noisycount.tasks.opening import DatasetSession
+from noisycount.tasks.preview import preview_in_session
 from noisycount.tasks.show import View, budget_words, rehearsal_of
 
 router = APIRouter(include_in_schema=False)
@@ -132,7 +133,7 @@ def _remaining_budgets(state: ServiceState, user: User, datasets: list[DatasetCo
 
 def _empty_values(state: ServiceState, user: User, name: str, purpose: str = "") -> dict[str, Any]:
     """Return the values of a page with an empty form."""
-    offer = Offer.from_session(state.session(user, name), state.analyst(user))
+    offer = Offer(View.for_analyst(state.session(user, name), state.analyst(user)))
     return {"offer": offer, "form": AskForm(price=Price(at_most=offer.at_most), purpose=purpose)}
 
 
@@ -145,11 +146,11 @@ def _form_values(state: ServiceState, user: User, name: str, form_data: FormData
             **values,
             **preview_values(session, analyst, lambda: _confirmed_question(form_data).query(), values["form"]),
         }
-    offer, form = Offer.from_session(session, analyst), AskForm.from_fields(form_data)
+    offer, form = Offer(View.for_analyst(session, analyst)), AskForm.from_fields(form_data)
     if (changed_form := form.changed(form_data)) is not None:
         focus = next(list_name for button, list_name in _FOCUSED.items() if button in form_data)
         return {"offer": offer, "form": changed_form, "at": focus}
-    read_query = partial(form.query, offer.columns, offer.public)
+    read_query = partial(form.query, offer.columns, offer.view.public)
     return {
         "offer": offer,
         "form": form,
@@ -169,7 +170,7 @@ def preview_values(
     try:
         query = read_query()
         query = replace(Question.model_validate(query.to_json()).query(), keys=query.keys)
-        preview = Preview.from_session(session, analyst, query)
+        preview = Preview(preview_in_session(session, query, analyst))
         rehearsal = RehearsedPanel.from_rehearsal(rehearsal_of(session, query)) if rehearses else None
     except QueryError as error:
         return {"error": (form or AskForm()).error_of(error)}
@@ -194,7 +195,7 @@ def _rendered_page(request: Request, state: ServiceState, user: User, values: di
     offer, form, preview = values["offer"], values["form"], values.get("preview")
     calls = []
     if preview is not None:
-        purpose = purpose_text(form.purpose, is_required=offer.wants_purpose)
+        purpose = purpose_text(form.purpose, is_required=offer.view.dataset.needs_purpose)
         calls = calls_of(offer.name, preview.query, purpose, *address_and_name(request, state, user))
     return page(
         request,

@@ -24,7 +24,7 @@ from starlette.exceptions import HTTPException
 
 from noisycount.charts.png import svg_as_png
 from noisycount.display.documentation import TITLES
-from noisycount.display.numbers import approximately, plus_minus, signed
+from noisycount.display.numbers import approximately, percent, plus_minus, signed
 from noisycount.errors import NoisyCountError
 from noisycount.service.auth import (
     CSRF_FIELD,
@@ -42,6 +42,7 @@ from noisycount.service.auth import (
 from noisycount.service.errors import ForgedError
 from noisycount.service.keys import User
 from noisycount.tasks.documentation import address_at_service, with_addresses
+from noisycount.tasks.plan import preview_heading
 
 _POLICY = (
     "default-src 'none'",
@@ -157,6 +158,7 @@ def _template_environment() -> Environment:
     )
     environment.globals["static"] = static_address
     environment.filters |= {"plus_minus": plus_minus, "signed": signed, "linked": linked}
+    environment.filters |= {"percent": lambda share: on_one_line(percent(share)), "heading": preview_heading}
     environment.filters["approximately"] = lambda text: approximately(Fraction(text))
     return environment
 

@@ -4,7 +4,7 @@
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -16,15 +16,13 @@ from noisycount.charts.picture_svg import page_svg
 from noisycount.charts.plan import answers_picture
 from noisycount.display.documentation import BUDGET_PAGE
 from noisycount.display.numbers import percent, plus_minus, signed
-from noisycount.display.output import Facts
+from noisycount.display.output import Facts, Table
 from noisycount.frozen import frozen
-from noisycount.ledger.entries import Analyst
 from noisycount.ledger.price import odds_of_all, unit_noun
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.predicate import typed_name
 from noisycount.query.query import Query
-from noisycount.query.schema import Kind, PublicValues, Schema
-from noisycount.release.dataset import RemainingBudget
+from noisycount.query.schema import Schema
 from noisycount.release.rehearsal import Rehearsal
 from noisycount.release.results import Release
 from noisycount.service.pages.layout import on_one_line
@@ -35,53 +33,68 @@ from noisycount.tasks.answer_display import (
     shown_rows,
     table_accuracy,
 )
-from noisycount.tasks.opening import DatasetSession
 from noisycount.tasks.pictures import possible_answers
 from noisycount.tasks.plan import Plan, plan_at_epsilon, preview_heading
-from noisycount.tasks.preview import AnswerPreview, preview_in_session
+from noisycount.tasks.preview import AnswerPreview
 from noisycount.tasks.show import View, budget_words, rehearsal_note, rehearsal_words, table_of_tables
 from noisycount.validation import exact_text, is_in_range
+
+_AT_MOST = Fraction(1, 2)
+_READABLE = Context(prec=3, rounding=ROUND_FLOOR)
 
 
 @frozen
 class Offer:
     """Content of the page of a data set: its columns, budget and unit, as offered to an analyst."""
 
-    name: str  # name of the data set
-    unit: str | None  # column that identifies the person; None: rows are counted
-    counts: str  # the counted unit, in words
-    budget: str  # remaining budget, and the number of answers that it pays for
-    whole: str  # odds once the whole budget is spent, as a sentence
-    columns: Mapping[str, Kind]  # kinds of the columns that questions may use, by name
-    public: Mapping[str, PublicValues]  # public values of some columns: lists, which the form offers, or ranges
-    wants_purpose: bool = False  # True if a question must state the purpose of its answer
-    at_most: str = "0.5"  # default of the largest price of an answer, in ε
-    tables: Sequence[Sequence[str]] = ()  # name of each of several tables, and its rows a person in words
-    spent: str = ""  # text about the spent budget, with the remedy; empty: new questions can be asked
+    view: View  # columns and remaining budget
 
-    @classmethod
-    def from_session(cls, session: DatasetSession, analyst: Analyst) -> Self:
-        """Return the offer of an open data set to an analyst."""
-        view = View.for_analyst(session, analyst)
-        counts = "Counts rows" if view.unit is None else f"Counts distinct persons (column {view.unit})"
-        size = session.dataset.size
-        protected = unit_noun(view.unit)
-        whole = odds_of_all(view.remains.dataset_budget, protected, is_replacement=size is not None)
-        return cls(
-            name=session.dataset.name,
-            unit=view.unit,
-            counts=counts if size is None else f"{counts}. Their number, {signed(size)}, is public",
-            budget=budget_words(view),
-            whole=f"If the whole budget is spent, {whole}.",
-            columns=Schema(
-                {name: form.kind for name, form in view.columns.items()}, unit=view.unit, tables=view.tables
-            ),
-            public=view.public,
-            wants_purpose=session.dataset.needs_purpose,
-            at_most=_default_largest_price(view.remains.remaining),
-            tables=table_of_tables(view)[1],
-            spent=_spent_budget_text(view.remains),
+    @property
+    def name(self) -> str:
+        """Name of the data set."""
+        return self.view.dataset.name
+
+    @property
+    def budget(self) -> str:
+        """Remaining budget, and the number of answers that it pays for."""
+        return budget_words(self.view)
+
+    @property
+    def whole_budget_odds(self) -> str:
+        """Odds once the whole budget is spent."""
+        return odds_of_all(
+            self.view.remains.dataset_budget,
+            unit_noun(self.view.unit),
+            is_replacement=self.view.dataset.size is not None,
         )
+
+    @property
+    def columns(self) -> Schema:
+        """Kinds of the columns that questions may use, by name."""
+        kinds = {name: form.kind for name, form in self.view.columns.items()}
+        return Schema(kinds, unit=self.view.unit, tables=self.view.tables)
+
+    @property
+    def at_most(self) -> str:
+        """Default of the largest price of an answer: ε = 1/2 or the remaining budget, rounded down to three digits."""
+        remaining = self.view.remains.remaining
+        if remaining <= 0 or remaining >= _AT_MOST:
+            return exact_text(_AT_MOST)
+        return f"{_READABLE.divide(Decimal(remaining.numerator), Decimal(remaining.denominator)):f}"
+
+    @property
+    def tables(self) -> Sequence[Sequence[str]]:
+        """Name of each of several tables, and its rows a person in words."""
+        return table_of_tables(self.view)[1]
+
+    @property
+    def spent(self) -> str:
+        """Text that names the spent budget, with the remedy; empty if new questions can be asked."""
+        remains = self.view.remains
+        if remains.remaining:
+            return ""
+        budget = "The budget of this data set" if not remains.of_dataset else "Your own budget"
+        return f"{budget} is spent: no new question can be asked. Ask the owner for a larger one ({BUDGET_PAGE})."
 
     @property
     def example(self) -> str:
@@ -93,25 +106,6 @@ class Offer:
         return "true"
 
 
-def _spent_budget_text(remains: RemainingBudget) -> str:
-    """Return a text that names the spent budget, with the remedy; an empty text if no budget is spent."""
-    if remains.remaining:
-        return ""
-    budget = "The budget of this data set" if not remains.of_dataset else "Your own budget"
-    return f"{budget} is spent: no new question can be asked. Ask the owner for a larger one ({BUDGET_PAGE})."
-
-
-_AT_MOST = Fraction(1, 2)
-_READABLE = Context(prec=3, rounding=ROUND_FLOOR)
-
-
-def _default_largest_price(remaining: Fraction) -> str:
-    """Return the smaller of ε = 1/2 and the remaining budget, rounded down to three digits; 1/2 if none remains."""
-    if remaining <= 0 or remaining >= _AT_MOST:
-        return exact_text(_AT_MOST)
-    return f"{_READABLE.divide(Decimal(remaining.numerator), Decimal(remaining.denominator)):f}"
-
-
 _SAID_ELSEWHERE = ("answer", "error", "data set", "budget")
 
 
@@ -119,42 +113,15 @@ _SAID_ELSEWHERE = ("answer", "error", "data set", "budget")
 class Preview:
     """Preview of a question at a price. It charges nothing."""
 
-    query: Query  # the query at its exact price
-    facts: Facts  # facts about the count and its answer, by name
-    # header and rows with the errors of each level of a table; None for a single count
-    levels: tuple[Sequence[str], Sequence[Sequence[str]]] | None
-    promise: str  # accuracy of the answer, in words
-    plan: Plan | None  # possible answers to draw; None: no Laplace noise, an open price, or ε out of range
-    price: str  # the charge, or its maximum, in words; empty: nothing would be charged
-    is_payable: bool  # True if the remaining budget pays for the question
-    more: int | None  # number of such questions that the remaining budget pays for; None: prices in ε do not add up
-    is_open: bool = False  # True if the charge may be less than the price, as the question has an accuracy goal
-    obstacle: str | None = None  # why this kind of budget never pays for the question; None: it may pay
-    unit: str = "persons"  # noun of the counted units: "persons" or "rows"
+    answer: AnswerPreview
 
-    @classmethod
-    def from_session(cls, session: DatasetSession, analyst: Analyst, query: Query) -> Self:
-        """Return the preview of a query of an analyst about an open data set."""
-        preview = preview_in_session(session, query, analyst)
-        noise, is_open, is_table = preview.noise, query.at_most is not None, query.is_table
-        epsilon, mechanism = preview.plan.loss.epsilon, noise.levels[0].mechanism
-        facts = [*query_facts(preview), *preview_facts(preview)]
-        drawn_epsilon = 1 / mechanism.exact_scale if isinstance(mechanism, DiscreteLaplace) else Fraction(0)
-        is_drawn = is_in_range(float(drawn_epsilon)) and not is_open
-        guess = None if is_table or query.guess is None else float(query.guess)
-        return cls(
-            query=query if is_open or epsilon is None else replace(query, epsilon=epsilon, within=None, guess=None),
-            facts=[fact for fact in facts if fact[0] not in _SAID_ELSEWHERE],
-            levels=level_rows(noise, preview.confidence) if is_table else None,
-            promise=_accuracy_sentence(preview),
-            plan=plan_at_epsilon(drawn_epsilon, preview.confidence, guess=guess) if is_drawn else None,
-            price="" if preview.repeated else preview.charge.text,
-            is_payable=preview.affordable,
-            more=preview.affordable_answers,
-            is_open=is_open,
-            obstacle=preview.obstacle,
-            unit="rows" if preview.unit is None else "persons",
-        )
+    @property
+    def query(self) -> Query:
+        """The query at its exact price."""
+        query, epsilon = self.answer.query, self.answer.plan.loss.epsilon
+        if self.is_open or epsilon is None:
+            return query
+        return replace(query, epsilon=epsilon, within=None, guess=None)
 
     @property
     def query_json(self) -> str:
@@ -162,16 +129,55 @@ class Preview:
         return json.dumps(self.query.to_json(), ensure_ascii=False)
 
     @property
-    def picture(self) -> Markup | None:
-        """Drawing of fifty possible answers, or errors, over the band ±width, with a caption; None without a plan."""
-        if self.plan is None:
+    def is_open(self) -> bool:
+        """True if the charge may be less than the price, as the question has an accuracy goal."""
+        return self.answer.query.at_most is not None
+
+    @property
+    def price(self) -> str:
+        """The charge, or its maximum, in words; empty if nothing would be charged."""
+        return "" if self.answer.repeated else self.answer.charge.text
+
+    @property
+    def facts(self) -> Facts:
+        """Facts about the count and its answer, by name."""
+        facts = [*query_facts(self.answer), *preview_facts(self.answer)]
+        return [fact for fact in facts if fact[0] not in _SAID_ELSEWHERE]
+
+    @property
+    def levels(self) -> Table | None:
+        """Header and rows with the errors of each level of a table; None for a single count."""
+        return level_rows(self.answer.noise, self.answer.confidence) if self.answer.query.is_table else None
+
+    @property
+    def plan(self) -> Plan | None:
+        """Plan of the possible answers to draw; None without Laplace noise, for an open price, or ε out of range."""
+        query, mechanism = self.answer.query, self.answer.noise.levels[0].mechanism
+        epsilon = 1 / mechanism.exact_scale if isinstance(mechanism, DiscreteLaplace) else Fraction(0)
+        if self.is_open or not is_in_range(float(epsilon)):
             return None
-        heading = preview_heading(self.plan) + ("" if self.levels is None else ", of one row")
-        caption = (
-            f"{heading}. The band is ±{self.plan.width:,}: at least"
-            f" {on_one_line(percent(self.plan.confidence))} of all answers are in it."
+        guess = None if query.is_table or query.guess is None else float(query.guess)
+        return plan_at_epsilon(epsilon, self.answer.confidence, guess=guess)
+
+    def picture(self, plan: Plan) -> Markup:
+        """Draw fifty possible answers of a plan, or errors, as dots over the band ±width."""
+        return dots_picture(plan, "rows" if self.answer.unit is None else "persons")
+
+    @property
+    def promise(self) -> str:
+        """Accuracy of the answer, or of each row of a table, as a sentence."""
+        preview, goal = self.answer, self.answer.plan.goal
+        sure = f"of the true count with {on_one_line(percent(preview.confidence))} confidence"
+        what = "Each row" if preview.query.is_table else "The answer"
+        if goal is None:
+            return f"{what} would lie within {plus_minus(preview.noise.levels[0].error(preview.confidence))} {sure}."
+        if preview.query.is_table:
+            return f"{table_accuracy(preview)}.".capitalize()
+        share = f"±{on_one_line(percent(float(goal.within)))}"
+        otherwise = (
+            f"If {share} costs more than ε = {exact_text(goal.at_most)}, it lies within {plus_minus(preview.error)}"
         )
-        return Markup("<figcaption>{}</figcaption>\n{}").format(caption, dots_picture(self.plan, self.unit))
+        return f"{what} would lie within {share} {sure}. {otherwise}."
 
     @property
     def remaining_sentence(self) -> str:
@@ -182,15 +188,16 @@ class Preview:
                 if self.is_open
                 else "This was asked before at this price: the same answer is free."
             )
-        if not self.is_payable and self.obstacle:
-            return f"{self.price} is refused: {self.obstacle}."
-        if not self.is_payable:
+        if not self.answer.affordable and self.answer.obstacle:
+            return f"{self.price} is refused: {self.answer.obstacle}."
+        if not self.answer.affordable:
             return f"{self.price} exceeds the remaining budget: choose a lower ε, or a wider ± ({BUDGET_PAGE})."
         charged = f"{'At most ' * self.is_open}{self.price} would be charged"
-        if not self.more:
+        more = self.answer.affordable_answers
+        if not more:
             return f"{charged}."
-        noun = "answer" if self.more == 1 else "answers"
-        return f"{charged}: what is left pays for {'at least ' * self.is_open}{signed(self.more)} {noun} like this one."
+        noun = "answer" if more == 1 else "answers"
+        return f"{charged}: what is left pays for {'at least ' * self.is_open}{signed(more)} {noun} like this one."
 
     @property
     def button(self) -> str:
@@ -198,20 +205,6 @@ class Preview:
         if not self.price:
             return "Show the answer again: free"
         return f"Ask and spend {'at most ' * self.is_open}{self.price}"
-
-
-def _accuracy_sentence(preview: AnswerPreview) -> str:
-    """Return a sentence on the accuracy of the count, or of each row of a table."""
-    goal = preview.plan.goal
-    sure = f"of the true count with {on_one_line(percent(preview.confidence))} confidence"
-    what = "Each row" if preview.query.is_table else "The answer"
-    if goal is None:
-        return f"{what} would lie within {plus_minus(preview.noise.levels[0].error(preview.confidence))} {sure}."
-    if preview.query.is_table:
-        return f"{table_accuracy(preview)}.".capitalize()
-    share = f"±{on_one_line(percent(float(goal.within)))}"
-    otherwise = f"If {share} costs more than ε = {exact_text(goal.at_most)}, it lies within {plus_minus(preview.error)}"
-    return f"{what} would lie within {share} {sure}. {otherwise}."
 
 
 _MOST_ROWS = 60
