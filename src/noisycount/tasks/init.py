@@ -25,7 +25,7 @@ _COMMENT_COLUMN = 36  # column where the comment of a line begins
 _WIDTH = 100
 
 # Parts of a draft, by name.
-DRAFTS = tomllib.loads(Path(__file__).with_name("drafts.toml").read_text(encoding="utf-8"))
+DRAFTS: dict[str, str] = tomllib.loads(Path(__file__).with_name("drafts.toml").read_text(encoding="utf-8"))
 
 
 def new_text(section: str, url: str | None = None) -> str:
