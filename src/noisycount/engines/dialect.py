@@ -131,13 +131,13 @@ class Dialect:
             unit: The unit.
             kind: The kind of its values; None: another type whose values have one text each.
         """
-        if kind is Kind.BOOLEAN:
-            condition = unit if self.has_booleans else unit == ONE
-            words = self.text_literal("true"), self.text_literal("false")
-            text: Expression = sa.case((condition, words[0]), else_=words[1])
-        else:
-            text = self.text(unit)
+        text = self.truth_text(unit) if kind is Kind.BOOLEAN else self.text(unit)
         return sa.case((unit.is_(None), self.text_literal("")), else_=text)
+
+    def truth_text(self, value: Expression) -> Expression:
+        """Return the word `true` or `false` for a truth value, which is a number if the engine has no booleans."""
+        condition = value if self.has_booleans else value == ONE
+        return sa.case((condition, self.text_literal("true")), else_=self.text_literal("false"))
 
     def day(self, text: Expression) -> Expression:
         """Return the date of an ISO 8601 text."""

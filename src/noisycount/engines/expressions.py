@@ -304,14 +304,10 @@ class StatementRecords:
                 return _comparison_of_values(self.value(left, kind), operator, self._operand_expression(right, kind))
             case tree.Range(column, low, high):
                 kind = _common_kind(column, low)
-                value, first, last = (
-                    self.value(column, kind),
-                    self._operand_expression(low, kind),
-                    self._operand_expression(high, kind),
-                )
-                return (
-                    sa.and_(value >= first, value < last) if _is_replaced_literal(last) else value.between(first, last)
-                )
+                value = self.value(column, kind)
+                first, last = (self._operand_expression(end, kind) for end in (low, high))
+                is_exclusive = _is_replaced_literal(last)
+                return sa.and_(value >= first, value < last) if is_exclusive else value.between(first, last)
             case tree.Membership(column, choices):
                 kind = _common_kind(column, choices[0])
                 value = self.value(column, kind)
@@ -445,9 +441,7 @@ def _key_text(part: GroupBy, key: Expression, dialect: Dialect) -> Expression:
     """Return the text of a key from its code."""
     kind = part.column.kind if isinstance(part, EachValue) else None
     if kind is Kind.BOOLEAN:
-        condition = key if dialect.has_booleans else key == ONE
-        words = dialect.text_literal("true"), dialect.text_literal("false")
-        return sa.case((condition, words[0]), else_=words[1])
+        return dialect.truth_text(key)
     if kind is not Kind.DATE or dialect.keeps_keys:
         return dialect.text(key)
     digits = dialect.text(sa.cast(key + whole(_NINTH_DIGIT), sa.BigInteger))
