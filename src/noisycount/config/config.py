@@ -245,11 +245,9 @@ class Config:
             )
         if is_place(source):
             return Path(source).resolve()
-        remedy = (
-            name_suggestion(source, self.datasets)
-            if self.datasets
-            else "check its path, or describe it in a file that `noisycount init` writes"
-        )
+        remedy = "check its path, or describe it in a file that `noisycount init` writes"
+        if self.datasets:
+            remedy = name_suggestion(source, self.datasets)
         label = without_passwords(source)
         raise ConfigError(f"SOURCE {label!r} is neither a file nor a data set: {remedy}")
 
@@ -262,11 +260,9 @@ class Config:
         if name is not None and name in self.analysts:
             return self.analysts[name]
         if name is not None:
-            remedy = (
-                name_suggestion(name, self.analysts)
-                if self.analysts
-                else f"leave {option} out, as the configuration names no analysts"
-            )
+            remedy = f"leave {option} out, as the configuration names no analysts"
+            if self.analysts:
+                remedy = name_suggestion(name, self.analysts)
             raise ConfigError(f"{option} {name!r} is not configured: {remedy}")
         if self.analysts:
             quantifier = "" if len(self.analysts) == 1 else "one of "

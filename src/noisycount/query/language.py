@@ -74,12 +74,9 @@ def parse(text: str, schema: Mapping[str, Kind]) -> tree.Predicate:
             predicate = with_rows_of_tables(predicate, single_tables)
         require_one_level(predicate)
     except PredicateError:
-        odd = (
-            name
-            for name in known
-            if not known.tables and not tree.SIMPLE_NAME.fullmatch(name) and re.search(r"[^\W\d]", name)
-        )
-        if name := next((name for name in odd if name in _QUOTED.sub("", text)), None):
+        unquoted = "" if known.tables else _QUOTED.sub("", text)
+        odd = (name for name in known if name in unquoted and not tree.SIMPLE_NAME.fullmatch(name))
+        if name := next((name for name in odd if re.search(r"[^\W\d]", name)), None):
             fault = f"where names {name} without double quotes: write {tree.quoted_name(name)}"
             raise PredicateError(replace_unprintable(fault)) from None
         raise

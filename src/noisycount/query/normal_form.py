@@ -28,11 +28,9 @@ def _normalise_comparison(
 ) -> tree.Predicate:
     """Return the normal form of a comparison."""
     if isinstance(right, tree.Column):
-        return (
-            tree.Comparison(right, operator.mirrored, left)
-            if right.name < left.name
-            else tree.Comparison(left, operator, right)
-        )
+        if right.name < left.name:
+            return tree.Comparison(right, operator.mirrored, left)
+        return tree.Comparison(left, operator, right)
     if isinstance(right.value, bool):
         flag = tree.Flag(left)
         return flag if right.value is (operator is tree.Operator.EQUAL) else tree.Not(flag)

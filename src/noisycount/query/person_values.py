@@ -159,11 +159,9 @@ class PersonValue(_Computed):
 
     def with_where(self, where: Predicate) -> "PersonValue":
         """Return the value with another condition of the rows."""
-        return (
-            self
-            if where is self.where
-            else PersonValue.from_function(self.function, where, self.column, self.by, self.table)
-        )
+        if where is self.where:
+            return self
+        return PersonValue.from_function(self.function, where, self.column, self.by, self.table)
 
 
 def row_flag(table: str) -> Column:

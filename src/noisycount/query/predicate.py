@@ -147,12 +147,8 @@ class Literal:
         remedy = f"write {kind.example}"
         try:
             if kind.quoted.fullmatch(value):
-                is_day = Date.quoted.fullmatch(value) is not None
-                return (
-                    Literal(Kind.DATE, Kind.DATE.parse_quoted(value))
-                    if is_day
-                    else Literal(kind, kind.parse_quoted(value))
-                )
+                written = Kind.DATE if Date.quoted.fullmatch(value) else kind
+                return Literal(written, written.parse_quoted(value))
         except ValueError:
             remedy = f"there is no such {kind.noun}, {remedy}"
         if kind.is_moment and (short := _SHORT_DATE.match(value)):

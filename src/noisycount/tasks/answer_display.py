@@ -400,11 +400,9 @@ def hidden_key_words(
     if surely is None:
         return f"those that the first, coarser answer showed, from a noisy count of {threshold:,} on"
     unit_plural, unit_singular = ("rows", "row") if unit is None else ("persons", "person")
-    single = (
-        ""
-        if chance is None
-        else f" one of a single {unit_singular} with a probability of {probability_bound(chance)} at most,"
-    )
+    single = ""
+    if chance is not None:
+        single = f" one of a single {unit_singular} with a probability of {probability_bound(chance)} at most,"
     return (
         f"shown from a noisy count of {threshold:,} on:{single} one of {surely:,} {unit_plural} with"
         f" {percent(confidence)} at least"
