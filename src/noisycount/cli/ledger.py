@@ -4,7 +4,6 @@ The texts and JSON of these commands are in `noisycount.tasks.ledger`, `noisycou
 `noisycount.tasks.backup`.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -15,7 +14,7 @@ from noisycount.display.output import json_text, new_file, output_encoding, prin
 from noisycount.display.texts import replace_unencodable
 from noisycount.errors import LedgerError
 from noisycount.ledger.entries import Head
-from noisycount.ledger.storage import RESTORE, Row
+from noisycount.ledger.storage import RESTORE
 from noisycount.ledger.verification import verification
 from noisycount.readers.options import common_options, flag, value_option
 from noisycount.tasks import ledger as task
@@ -26,6 +25,9 @@ from noisycount.tasks.report.report import report_of, unproven_in, unproven_word
 
 _BROKEN = STATUSES[LedgerError]
 
+_out_option = click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), help="Write to a new file. Default: standard output."
+)
 _head_option = value_option(
     "--head known_head",
     Head.read,
@@ -112,9 +114,7 @@ def verify(
     short_help="Write every row with its hash, as JSON.",
     epilog="Example: noisycount ledger export --out ledger.jsonl",
 )
-@click.option(
-    "--out", type=click.Path(path_type=Path, dir_okay=False), help="Write to a new file. Default: standard output."
-)
+@_out_option
 @common_options
 def export(out: Path | None, configuration: Config, *, as_json: bool) -> None:
     """Write every row with its hash: one JSON object per line, or one for all rows (--json).
@@ -124,7 +124,11 @@ def export(out: Path | None, configuration: Config, *, as_json: bool) -> None:
     """
     with existing_ledger(configuration) as ledger:
         rows = ledger.rows() if ledger else []
-    _write_rows(rows, out, as_json=as_json)
+    if as_json:
+        text = json_text(task.rows_json([dict(row) for row in rows]), indent=2) + "\n"
+    else:
+        text = "".join(f"{json_text(row)}\n" for row in rows)
+    _write(text, out, f"{len(rows)} rows to ")
     result = verification(rows, configuration.known_head)
     if result.broken is not None:
         raise LedgerError(
@@ -133,17 +137,14 @@ def export(out: Path | None, configuration: Config, *, as_json: bool) -> None:
         )
 
 
-def _write_rows(rows: Sequence[Row], out: Path | None, *, as_json: bool) -> None:
-    """Write rows as JSON to a new file, or to standard output."""
-    text = (
-        json_text(task.rows_json([dict(row) for row in rows]), indent=2) if as_json else "\n".join(map(json_text, rows))
-    )
+def _write(text: str, out: Path | None, content: str = "") -> None:
+    """Write a text to standard output, or to a new file, and print its name after the words for its content."""
     if out is None:
-        click.echo(text, nl=bool(text))
+        click.echo(replace_unencodable(text, output_encoding()), nl=False)
         return
     with new_file(out, "--out") as file:
-        file.write(f"{text}\n" if text else "")
-    print_text(f"wrote {len(rows)} rows to {out}")
+        file.write(text)
+    print_text(f"wrote {content}{out}")
 
 
 @ledger.command(
@@ -159,9 +160,7 @@ def _write_rows(rows: Sequence[Row], out: Path | None, *, as_json: bool) -> None
     show_default=True,
     help="Choose a page to print, a spreadsheet, text, JSON, or entries for the registry of deployments.",
 )
-@click.option(
-    "--out", type=click.Path(path_type=Path, dir_okay=False), help="Write to a new file. Default: standard output."
-)
+@_out_option
 @_head_option
 @common_options
 @click.pass_context
@@ -182,12 +181,7 @@ def report(  # noqa: PLR0913 - one argument per option
     """
     result = report_of(configuration, known_head)
     text = report_text(result, configuration, "json" if as_json else form)
-    if out is None:
-        click.echo(replace_unencodable(text, output_encoding()), nl=False)
-    else:
-        with new_file(out, "--out") as file:
-            file.write(text)
-        print_text(f"wrote {out}")
+    _write(text, out)
     context.exit(0 if result.is_verified else _BROKEN)
 
 

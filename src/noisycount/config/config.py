@@ -198,7 +198,7 @@ class Config:
             return self.datasets[source]
         place = self._unconfigured_place(source)
         label = repr(str(place) if isinstance(place, ServedTable) else source)
-        identities = record_identities(place)
+        identities = record_identities(place) if self.datasets else frozenset()
         others = [(dataset, record_identities(dataset.source)) for dataset in self.datasets.values()]
         overlapping = [dataset for dataset, other in others if not identities.isdisjoint(other)]
         owners = [dataset for dataset, other in others if identities and identities == other]

@@ -42,7 +42,10 @@ def record_identities(place: str | Source) -> frozenset[tuple[object, ...]]:
     if isinstance(place, str) and is_server(place):
         place = served_table_at(place)
     if isinstance(place, ServedTable):
-        return _server_identities(place.place)
+        server, files = place.place, frozenset[tuple[object, ...]]()
+        if isinstance(server, ServerPlace) and server.is_cluster and server.table.startswith("/"):
+            files = record_identities(Path(server.table))  # a cluster may read files of this machine
+        return files or frozenset([server.canonical])
     if isinstance(place, TableGroup):
         return frozenset(each for table in place.private_tables for each in record_identities(table.place))
     states = map(os.stat, _list_files(place))
@@ -55,13 +58,6 @@ def served_table_at(address: str) -> ServedTable:
         return ServedTable(ServerPlace.read(address))
     except SourceError as error:
         raise ConfigError(f"SOURCE: {error}") from None
-
-
-def _server_identities(place: ServerPlace | LakePlace) -> frozenset[tuple[object, ...]]:
-    """Return the identity of a table on a server. If a cluster reads files of this machine, return their identities."""
-    if isinstance(place, ServerPlace) and place.is_cluster and place.table.startswith("/"):
-        return record_identities(Path(place.table)) or frozenset([place.canonical])
-    return frozenset([place.canonical])
 
 
 def _list_files(path: str | Path) -> tuple[str | Path, ...]:
