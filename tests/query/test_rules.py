@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from noisycount.errors import PredicateError, QueryError
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace, Laplace
-from noisycount.query.query import Query
-from noisycount.query.rules import check_query, check_unit
+from noisycount.query.query import Query, check_query, check_unit
 from noisycount.query.schema import Kind
 from noisycount.query.typed import ColumnGrouping
 from noisycount.release.query_plan import QueryPlan, plan_of

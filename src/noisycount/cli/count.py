@@ -26,9 +26,8 @@ from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.query import typed
 from noisycount.query.predicate import quoted_text, typed_name
 from noisycount.query.public_values import public_values
-from noisycount.query.query import TABLE_NOISES, Query
+from noisycount.query.query import TABLE_NOISES, Query, check_query
 from noisycount.query.readings import FUNCTIONS
-from noisycount.query.rules import check_query
 from noisycount.query.schema import Kind, PublicValues, Schema
 from noisycount.query.syntax import OF_PERSONS
 from noisycount.readers import options, values

@@ -159,7 +159,7 @@ class TablePrice:
         *,
         is_hidden: bool,
     ) -> "TablePrice":
-        """Return the price of a table. `query.rules` must have checked the arguments.
+        """Return the price of a table. `query.query.check_query` must have checked the arguments.
 
         Laplace noise is priced in ε, or in (ε, δ) if keys are hidden. Gaussian noise is priced in ρ, or in (ε, δ): then
         ρ is the largest that implies (ε, δ), or (ε, δ/2) if keys are hidden, as these take the other half of δ.

@@ -201,13 +201,9 @@ def _rows_of_frame(keys: Any, parts: Sequence[GroupBy]) -> list[tuple[object, ..
     wanted = [part.column.name for part in parts]
     if sorted(names) != sorted(wanted):
         raise PredicateError(f"keys have the columns {', '.join(names)[:80]}: give a table of {', '.join(wanted)}")
-    return list(zip(*(_python_values(keys[name]) for name in wanted), strict=True))
-
-
-def _python_values(column: Any) -> list[object]:  # noqa: ANN401 - of any library
-    """Return the values of a column in types of Python."""
-    values = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
-    return [None if value != value else value for value in values]  # noqa: PLR0124 - NaN
+    frame_columns = (keys[name] for name in wanted)
+    values = [column.to_pylist() if hasattr(column, "to_pylist") else column.to_list() for column in frame_columns]
+    return [tuple(None if key != key else key for key in row) for row in zip(*values, strict=True)]  # noqa: PLR0124 - NaN
 
 
 def key_set(parts: Sequence[GroupBy], keys: Keys | None, public: Public = _NO_VALUES) -> KeySet:
@@ -296,7 +292,12 @@ def _listed_cells(parts: Sequence[GroupBy], keys: Sequence[object]) -> KeySet:
     _require_few(len(keys))
     if not keys:
         raise PredicateError("keys are missing: list at least one cell")
-    cells = _encode_cells(parts, [_cell_keys(parts, key) for key in keys], _parse_key)
+    rows = [key if isinstance(key, tuple | list) else (key,) for key in keys]
+    for key, row in zip(keys, rows, strict=True):
+        if len(row) != len(parts):
+            names = ", ".join(part.column.name for part in parts)
+            raise PredicateError(f"keys have {shortened_repr(key)}: give one key for each of {names}")
+    cells = _encode_cells(parts, rows, _parse_key)
     first = np.unique(cells.codes, axis=0, return_index=True)[1]
     if len(first) < len(keys):
         twice = min(set(range(len(keys))) - set(first.tolist()))
@@ -308,15 +309,6 @@ def _parse_key(part: GroupBy, key: object) -> Key:
     """Return the one key that an entry states, in canonical form."""
     (one,) = _expand_key(part, key)
     return part.canonical_key(one)
-
-
-def _cell_keys(parts: Sequence[GroupBy], key: object) -> Sequence[object]:
-    """Return the keys of one cell. Raise PredicateError if their number is not that of the groupings."""
-    given: Sequence[object] = key if isinstance(key, tuple | list) else (key,)
-    if len(given) != len(parts):
-        names = ", ".join(part.column.name for part in parts)
-        raise PredicateError(f"keys have {shortened_repr(key)}: give one key for each of {names}")
-    return given
 
 
 def _encode_cells(

@@ -38,8 +38,7 @@ from noisycount.query.normal_form import parse_predicate
 from noisycount.query.person_values import row_table
 from noisycount.query.predicate import Column, Predicate, canonical_text, columns
 from noisycount.query.public_values import impossible_key_errors
-from noisycount.query.query import ALL, Query
-from noisycount.query.rules import check_query, check_unit
+from noisycount.query.query import ALL, Query, check_query, check_unit
 from noisycount.query.schema import Kind, Schema, schema_of
 from noisycount.query.table import CanonicalTable, TableQuestion, key_set, margins_of
 from noisycount.query.typed import parse_scope, share_of
