@@ -98,7 +98,7 @@ def _subject(column: Column) -> str:
             return f"{column.in_words} {_subject(base)}"
         case PersonValue():
             return _value_subject(column)
-    name = column.written_name
+    name = column.stored.text
     if not column.is_parsed:
         return name
     return f"the {'number' if column.kind is Kind.REAL else 'date'} in {name}"

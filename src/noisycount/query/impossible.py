@@ -40,11 +40,11 @@ def _may_be_true_of(test: tree.Predicate, value: Any) -> bool:  # noqa: ANN401 -
         case tree.Membership(column, choices):
             others = [_value_of_literal(column, choice) for choice in choices]
             return None in others or value in others
-        case tree.Range():
-            return all(_may_be_true_of(end, value) for end in _bounding_comparisons(test))
-        case tree.Not(tree.Range() as inside):
-            low, high = (_value_of_literal(inside.column, end) for end in (inside.low, inside.high))
-            return low is None or high is None or not low <= value <= high
+        case tree.Range(column, low, high) | tree.Not(tree.Range(column, low, high)):
+            first, last = _value_of_literal(column, low), _value_of_literal(column, high)
+            if isinstance(test, tree.Range):
+                return (first is None or first <= value) and (last is None or value <= last)
+            return first is None or last is None or not first <= value <= last
         case _:
             return True
 
@@ -53,30 +53,28 @@ _LOW = (tree.Operator.MORE, tree.Operator.AT_LEAST)  # comparisons that set a lo
 _HIGH = (tree.Operator.LESS, tree.Operator.AT_MOST)
 
 
-def _bounding_comparisons(test: tree.Predicate) -> Iterator[tree.Comparison]:
-    """Yield the comparisons with literals of which a test consists."""
-    match test:
-        case tree.Comparison(_, _, tree.Literal()):
-            yield test
-        case tree.Range(column, low, high):
-            yield tree.Comparison(column, tree.Operator.AT_LEAST, low)
-            yield tree.Comparison(column, tree.Operator.AT_MOST, high)
+def _bounds(test: tree.Predicate, operators: Collection[tree.Operator]) -> Iterator[tuple[Any, int]]:
+    """Yield the bounds that a test sets by comparisons with literals by one of the operators.
 
-
-def _bound_of(test: tree.Comparison) -> tuple[Any, int] | None:
-    """Return the bound that a comparison sets: its value, and 1 or -1 if only values above or below it are possible.
-
-    For integers and days it is the nearest possible value, with 0. Return None if the bound is not known exactly.
+    A bound is a value, and 1 or -1 if only values above or below it are possible, else 0. For integers and days it is
+    the nearest possible value.
     """
-    column, operator = test.left, test.operator
-    value = _value_of_literal(column, test.right)  # type: ignore[arg-type]  # a literal, by `_bounding_comparisons`
-    if value is None:
-        return None
-    step = {tree.Operator.MORE: 1, tree.Operator.LESS: -1}.get(operator, 0)
-    if not column.kind.is_discrete:
-        return value, step
-    nearest = ceil if (operator in _LOW) is (step == 0) else floor
-    return nearest(value) + step, 0
+    match test:
+        case tree.Comparison(column, operator, tree.Literal() as literal):
+            ends = [(operator, literal)]
+        case tree.Range(column, low, high):
+            ends = [(tree.Operator.AT_LEAST, low), (tree.Operator.AT_MOST, high)]
+        case _:
+            return
+    for operator, literal in ends:
+        value = _value_of_literal(column, literal)
+        if operator not in operators or value is None:
+            continue
+        step = {tree.Operator.MORE: 1, tree.Operator.LESS: -1}.get(operator, 0)
+        if column.kind.is_discrete:
+            nearest = ceil if (operator in _LOW) is (step == 0) else floor
+            value, step = nearest(value) + step, 0
+        yield value, step
 
 
 def _value_of_literal(column: tree.Column, literal: tree.Literal) -> Any:  # noqa: ANN401 - of the kind of the column
@@ -247,11 +245,7 @@ def _is_impossible(tests: Sequence[tree.Predicate]) -> bool:
     if lists:
         least = min(lists, key=len)
         return not any(all(_may_be_true_of(test, value) for test in tests) for value in least)
-    ends = [end for test in tests for end in _bounding_comparisons(test)]
-    lows, highs = (
-        [bound for end in ends if end.operator in operators and (bound := _bound_of(end)) is not None]
-        for operators in (_LOW, _HIGH)
-    )
+    lows, highs = ([bound for test in tests for bound in _bounds(test, operators)] for operators in (_LOW, _HIGH))
     return bool(lows and highs) and max(lows) > min(highs)
 
 

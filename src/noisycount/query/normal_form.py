@@ -26,7 +26,11 @@ EXACT_INTEGERS = 2**53
 def _normalise_comparison(
     left: tree.Column, operator: tree.Operator, right: tree.Column | tree.Literal
 ) -> tree.Predicate:
-    """Return the normal form of a comparison."""
+    """Return the normal form of a comparison.
+
+    A whole real beside integers becomes an integer, but only below 2^53 in absolute value, where every integer is exact
+    as a real.
+    """
     if isinstance(right, tree.Column):
         if right.name < left.name:
             return tree.Comparison(right, operator.mirrored, left)
@@ -34,7 +38,11 @@ def _normalise_comparison(
     if isinstance(right.value, bool):
         flag = tree.Flag(left)
         return flag if right.value is (operator is tree.Operator.EQUAL) else tree.Not(flag)
-    literal = _normalise_literal(left, right)
+    literal, value = right, right.value
+    if left.kind is Kind.INTEGER and isinstance(value, float) and value.is_integer() and abs(value) < EXACT_INTEGERS:
+        literal = tree.Literal(Kind.INTEGER, int(value))
+    elif right.kind is Kind.REAL and not value:
+        literal = replace(right, value=0.0)  # without its sign
     if isinstance(left, PersonValue) and left.function is Function.COUNT and left.column is None:
         exists = _EXISTENCE.get((operator, literal.value))
         if exists is not None:
@@ -52,18 +60,6 @@ _EXISTENCE: Mapping[tuple[tree.Operator, object], bool] = {
     (tree.Operator.AT_MOST, 0): False,
     (tree.Operator.EQUAL, 0): False,
 }
-
-
-def _normalise_literal(column: tree.Column, literal: tree.Literal) -> tree.Literal:
-    """Return the normal form of a literal: zero without its sign, and a whole real beside integers as an integer.
-
-    A whole real becomes an integer only below 2^53 in absolute value, where every integer is exact as a real.
-    """
-    value = literal.value
-    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < EXACT_INTEGERS
-    if column.kind is Kind.INTEGER and is_whole:
-        return tree.Literal(Kind.INTEGER, int(value))  # type: ignore[arg-type]  # a float
-    return replace(literal, value=0.0) if literal.kind is Kind.REAL and not value else literal
 
 
 _Connective: TypeAlias = type[tree.And] | type[tree.Or]

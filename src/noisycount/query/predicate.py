@@ -81,13 +81,9 @@ class Column:
 
     @property
     def text(self) -> str:
-        """The column as a query writes it."""
-        return f"{_FUNCTION_NAMES[self.kind]}({self.written_name})" if self.is_parsed else self.written_name
-
-    @property
-    def written_name(self) -> str:
-        """The name as a query writes it, in double quotes if it needs them: `age`, or `visits."ward no"`."""
-        return quoted_name(self.name) if self.table is None else qualified_name(self.name)
+        """The column as a query writes it: `age`, `visits."ward no"` or `number(code)`."""
+        name = quoted_name(self.name) if self.table is None else qualified_name(self.name)
+        return f"{_FUNCTION_NAMES[self.kind]}({name})" if self.is_parsed else name
 
     @property
     def negated_text(self) -> str:

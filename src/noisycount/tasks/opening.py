@@ -7,7 +7,6 @@
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 from noisycount.catalog.catalog import ROW, Catalog, DatasetSettings
 from noisycount.catalog.sources import CheckedFiles
@@ -105,25 +104,21 @@ def existing_ledger(configuration: Config, *, anchored: bool = True, makes: bool
     """
     file = LedgerAddress.read(configuration.ledger_url).file  # refuses what `Ledger.open` would
     known_head = configuration.known_head if anchored else None
-    # A link that leads nowhere may lead to a disk that is not mounted: `Ledger.open` refuses it.
-    if file is not None and not _exists_or_is_link(file) and known_head is None:
+    is_missing = False
+    if file is not None:
+        try:  # a link that leads nowhere may lead to a disk that is not mounted: `Ledger.open` refuses it
+            file.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            is_missing = known_head is None
+        except OSError as error:
+            message = f"ledger {str(file)!r} cannot be opened ({error.strerror}): correct its permissions"
+            raise LedgerError(message) from None
+    if is_missing:
         yield None
         return
     create = makes and file is not None and known_head is None
     with Ledger.open(configuration.ledger_url, create=create, known_head=known_head) as ledger:
         yield ledger if ledger.is_made() else None
-
-
-def _exists_or_is_link(file: Path) -> bool:
-    """Return True if something is at a path, even a broken link."""
-    try:
-        file.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError as error:
-        message = f"ledger {str(file)!r} cannot be opened ({error.strerror}): correct its permissions"
-        raise LedgerError(message) from None
-    return True
 
 
 @frozen
