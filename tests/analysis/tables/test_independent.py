@@ -78,9 +78,12 @@ def test_several_answers_multiply() -> None:
     check(cells, 0, prior + first.logpmf(5, COUNTS) + second.logpmf(7.5, COUNTS))
     check(cells, 1, prior + first.logpmf(40, COUNTS))
     check(cells, 2, prior + first.logpmf(3, COUNTS) + second.logpmf(900.25, COUNTS))
-    found = cells.estimates
-    assert found.mean[3] == LAW.mean
-    assert found.high[3] == LAW.quantile(0.975)
+    found, chances = cells.estimates, np.exp(LAW.log_pmf(np.arange(30_000)))
+    assert found.mean[3] == pytest.approx(LAW.mean, rel=1e-12)
+    assert found.std[3] ** 2 == pytest.approx(chances @ (np.arange(30_000) - LAW.mean) ** 2, rel=1e-12)
+    ends = [found.low[3], found.median[3], found.high[3]]
+    assert ends == np.searchsorted(chances.cumsum(), [0.025, 0.5, 0.975]).tolist()
+    assert abs(found.log_evidence[3]) < 1e-12
     assert cells.law(1, 3).mean == pytest.approx(LAW.mean)
 
 

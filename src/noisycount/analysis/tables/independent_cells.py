@@ -4,16 +4,15 @@
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.analysis.tables.given_sums import draw_places, law_by_characteristic
-from noisycount.analysis.tables.likelihoods import DEPTH, Counts, LevelAnswers, add_logs, answer_positions
+from noisycount.analysis.tables.likelihoods import DEPTH, NO_END, Counts, LevelAnswers, add_logs, answer_positions
 from noisycount.analysis.tables.passes import NodeLaw, Summary
 from noisycount.analysis.tables.sums import Complexes
 from noisycount.analysis.tables.wide_laws import lattice_sum, wide_draws, wide_law
@@ -115,16 +114,12 @@ class IndependentCells:
         kinds = answer_of_kind.shape[1]
         reals = np.empty((3, kinds))
         quantiles = np.empty((3, kinds), dtype=np.int64)
-        is_unanswered = (answer_of_kind < 0).all(axis=0)
-        for number in np.flatnonzero(is_unanswered).tolist():
-            reals[:, number] = self.cell_law.mean, math.sqrt(self.cell_law.variance), 0.0
-            quantiles[:, number] = [self.cell_law.quantile(level) for level in _QUANTILES]
         is_wide = self._is_wide(answer_of_kind)
         for number in np.flatnonzero(is_wide).tolist():
             law, log_top = self._wide_law(answer_of_kind[:, number])
             reals[:, number] = law.mean, law.deviation, log_top + law.log_mass
             quantiles[:, number] = [law.quantile(level) for level in _QUANTILES]
-        columns = np.flatnonzero(~is_unanswered & ~is_wide)
+        columns = np.flatnonzero(~is_wide)
         for rows, first, logs in self._log_weights_by_kind(answer_of_kind[:, columns]):
             reals[:, columns[rows]], quantiles[:, columns[rows]] = _estimates_of_rows(first, logs)
         mean, std, evidence = reals[:, kind]
@@ -139,8 +134,6 @@ class IndependentCells:
             answer_of_kind[number, 0] = matching[0] if matching.size else -1
         if self._is_wide(answer_of_kind)[0]:
             return self._wide_law(answer_of_kind[:, 0])[0]
-        if (answer_of_kind < 0).all():
-            return TableLaw(0, self._unanswered_logs)
         ((_, first, logs),) = self._log_weights_by_kind(answer_of_kind)
         possible = np.flatnonzero(logs[0] > -np.inf)
         return TableLaw(int(first[0]) + int(possible[0]), logs[0, possible[0] : possible[-1] + 1])
@@ -149,20 +142,15 @@ class IndependentCells:
         """Draw counts from the distribution of each cell, shape (number, cells)."""
         kind, answer_of_kind = _answer_kinds(self.cell_answers, self.cells)
         counts = np.empty((number, self.cells), dtype=np.int64)
-        is_unanswered, is_wide = (answer_of_kind < 0).all(axis=0), self._is_wide(answer_of_kind)
+        is_wide = self._is_wide(answer_of_kind)
         for wide_kind in np.flatnonzero(is_wide).tolist():
             cells_of_kind = np.flatnonzero(kind == wide_kind)
             law, _ = self._wide_law(answer_of_kind[:, wide_kind])
             counts[:, cells_of_kind] = wide_draws(law, number * cells_of_kind.size, random).reshape(number, -1)
-        columns = np.flatnonzero(~is_wide & ~is_unanswered)
-        windows = self._log_weights_by_kind(answer_of_kind[:, columns])
-        laws: Iterable[tuple[Counts, Counts, Reals]] = ((columns[chunk], first, logs) for chunk, first, logs in windows)
-        if (is_unanswered & ~is_wide).any():
-            no_answer = np.flatnonzero(is_unanswered), np.zeros(1, np.int64), self._unanswered_logs[None]
-            laws = chain([no_answer], laws)
-        for kinds, first, logs in laws:
+        columns = np.flatnonzero(~is_wide)
+        for kinds, first, logs in self._log_weights_by_kind(answer_of_kind[:, columns]):
             row = np.full(answer_of_kind.shape[1], -1)
-            row[kinds] = np.arange(kinds.size)
+            row[columns[kinds]] = np.arange(kinds.size)
             rows = row[kind]
             cells = np.flatnonzero(rows >= 0)
             weights = np.exp(logs - logs.max(axis=1, keepdims=True))
@@ -181,20 +169,12 @@ class IndependentCells:
         for first, number in zip(firsts.tolist(), numbers.tolist(), strict=True):
             yield number, self._cell_posterior(int(cells[first]))
 
-    @property
-    def _unanswered_logs(self) -> Reals:
-        """Log probabilities of the count of a cell without answers."""
-        return self.cell_law.log_pmf(np.arange(self.cell_law.negligible_from(DEPTH) + 1))
-
     def _is_wide(self, answer_of_kind: Counts) -> NDArray[np.bool_]:
         """Return True for kinds of cells with too many counts to be added up one by one."""
-        has_answer = answer_of_kind >= 0
-        is_unanswered = ~has_answer.any(axis=0)
         low, high = self._possible_ranges(answer_of_kind)
-        counts = np.where(is_unanswered, self.cell_law.negligible_from(DEPTH), high - low)
         has_rough_likelihood = [~group.is_smooth for group in self.cell_answers]
-        is_rough = (has_answer & np.array(has_rough_likelihood)[:, None]).any(axis=0)
-        return (counts > _MOST) & ~is_rough
+        is_rough = ((answer_of_kind >= 0) & np.array(has_rough_likelihood)[:, None]).any(axis=0)
+        return (high - low > _MOST) & ~is_rough
 
     def _wide_law(self, answer_of_kind: Counts) -> tuple[SmoothLaw, float]:
         """Return the distribution of a kind of cell that is wide, and the logarithm of its largest weight."""
@@ -210,11 +190,9 @@ class IndependentCells:
                 logs += group.log_likelihood_at_reals(index, counts)
             return logs
 
-        ends, longest = (0, self.cell_law.negligible_from(DEPTH)), math.inf
-        if answers:
-            (low,), (high,) = self._possible_ranges(answer_of_kind[:, None])
-            ends = _widen_range(log_weight, int(low), int(high))
-            longest = min(group.spread for group, _ in answers)
+        (low,), (high,) = self._possible_ranges(answer_of_kind[:, None])
+        ends = _widen_range(log_weight, int(low), int(high))
+        longest = min((group.spread for group, _ in answers), default=math.inf)
         bends = [float(group.answers[index]) for group, index in answers]
         law = wide_law(log_weight, ends, bends, longest)
         return law, float(log_weight(np.array([float(law.centre)]))[0])
@@ -242,19 +220,21 @@ class IndependentCells:
     def _possible_ranges(self, answer_of_kind: Counts) -> tuple[Counts, Counts]:
         """Return the range of counts that no answer of a kind excludes.
 
-        If its answers exclude each other, it is the range between them.
+        If its answers exclude each other, it is the range between them. Without an answer, it ends where the
+        prior is negligible.
         """
         ends = []
         for group, positions in zip(self.cell_answers, answer_of_kind, strict=True):
             low, high = group.reach()
             has_answer = positions >= 0
-            ends.append((np.where(has_answer, low[positions], -1), np.where(has_answer, high[positions], 2**62)))
+            ends.append((np.where(has_answer, low[positions], -1), np.where(has_answer, high[positions], NO_END)))
         lows, highs = (np.array(rows) for rows in zip(*ends, strict=True))
         low, high = lows.max(axis=0), highs.min(axis=0)
         is_disjoint = low > high
-        highest = np.where(highs == 2**62, -1, highs).max(axis=0)
-        lowest = np.where(lows < 0, 2**62, lows).min(axis=0)
-        return np.where(is_disjoint, lowest, low), np.where(is_disjoint, highest, high)
+        highest = np.where(highs == NO_END, -1, highs).max(axis=0)
+        lowest = np.where(lows < 0, NO_END, lows).min(axis=0)
+        high = np.where(high == NO_END, self.cell_law.negligible_from(DEPTH), np.where(is_disjoint, highest, high))
+        return np.maximum(np.where(is_disjoint, lowest, low), 0), high
 
     def _log_weights(self, answer_of_kind: Counts, low: Counts, high: Counts) -> Reals:
         """Return the logarithms of g(k)·Π f(y | k), −inf beyond the end of a range."""

@@ -7,7 +7,7 @@
 import math
 from collections.abc import Callable
 from functools import cached_property
-from typing import ClassVar, NamedTuple, TypeVar
+from typing import ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -207,88 +207,17 @@ _Block = tuple[slice, slice]
 Number = TypeVar("Number", np.float64, np.complex128)
 
 
-@frozen(eq=False, slots=False)
-class FastSum:
-    """Distributions of sums of independent counts, by Fourier transforms.
+class _Groups(NamedTuple):
+    """Summands in groups of equal size; one transform adds up each group."""
 
-    Errors are absolute: about 2^−52 of the largest probability.
-    """
-
-    weights: Reals  # distributions of the summands on 0, 1, …, shape (nodes, sets, summands, width)
-    # smallest and largest sum of each node whose probability is wanted, shapes (nodes,); None: all sums
-    wanted: tuple[Places, Places] | None = None
-
-    @cached_property
-    def _groups(self) -> "_SummandGroups":
-        """The summands in groups; one transform adds up each group."""
-        return _SummandGroups.from_weights(self.weights, self.wanted)
-
-    @cached_property
-    def _sum_of_groups(self) -> "FastSum | None":
-        """The sum of the groups; None if there is one group."""
-        if self._groups.count == 1:
-            return None
-        wanted = None
-        if self.wanted is not None:
-            first = self._groups.first.sum(axis=1)
-            wanted = self.wanted[0] - first, self.wanted[1] - first
-        return FastSum(self._groups.laws, wanted)
-
-    floor: ClassVar[float] = 2.0**-46
-    """Share of the largest probability below which probabilities are set to 0, as they may be rounding errors."""
-
-    @property
-    def first(self) -> Places:
-        """First sum of `law` for each node, shape (nodes,)."""
-        first: Places = self._groups.first.sum(axis=1)
-        return first if self._sum_of_groups is None else first + self._sum_of_groups.first
-
-    @property
-    def smallest(self) -> Reals:
-        """Smallest probability that exceeds rounding errors; smaller ones are set to 0. Shape (nodes, sets, 1)."""
-        return self.floor * self._groups.peaks[:, :, 0] if self._sum_of_groups is None else self._sum_of_groups.smallest
-
-    @cached_property
-    def law(self) -> Reals:
-        """Probabilities of the sum from `first` on, shape (nodes, sets, sums)."""
-        if self._sum_of_groups is not None:
-            return self._sum_of_groups.law
-        law = self._groups.laws[:, :, 0]
-        return np.where(law >= self.smallest, law, 0.0)
-
-    @property
-    def length(self) -> int:
-        """Length of a transform at which no other sum falls on a wanted one."""
-        return self._groups.length if self._sum_of_groups is None else self._sum_of_groups.length
-
-    def leave_one_out(self, outside: Reals) -> LeaveOneOutSums:
-        """Return Σ_k outside(k)·P[the other summands add up to k − j] for each summand at its counts j.
-
-        Shapes: outside (nodes, sets, sums).
-        """
-        if self._sum_of_groups is None:
-            return self._groups.leave_one_out(outside[:, :, None])
-        above = self._sum_of_groups.leave_one_out(outside)
-        members = self._groups.leave_one_out(above.values)
-        return LeaveOneOutSums(members.values, members.rounding + above.rounding)
-
-
-@frozen(eq=False, slots=False)
-class _SummandGroups:
-    """Summands in groups of at most 32. One transform adds up a group.
-
-    The last group is filled up with summands that are 0 with probability 1.
-    """
-
-    weights: Reals  # distributions, shape (nodes, sets, groups, members, width)
-    summands: int  # number of summands
+    weights: Reals  # distributions, shape (nodes, sets, groups, members, width); fillers at the end are surely 0
     first: Places  # first kept sum of each group, shape (nodes, groups)
     kept_count: int  # number of kept sums
     length: int  # length of the transforms
 
-    @staticmethod
-    def from_weights(weights: Reals, wanted: tuple[Places, Places] | None) -> "_SummandGroups":
-        """Return summands in groups of equal size.
+    @classmethod
+    def from_weights(cls, weights: Reals, wanted: tuple[Places, Places] | None) -> Self:
+        """Return summands in groups of at most 32.
 
         If there is one group, only the wanted sums are kept. A transform adds up all sums that differ by its length.
         It is so long that the sum k of all members, and the sum k − j of all members but one, stands alone for each
@@ -297,12 +226,9 @@ class _SummandGroups:
         nodes, sets, summands, width = weights.shape
         count = -(-summands // _GROUP)
         members = -(-summands // count)
-        empty_members = count * members - summands
-        if empty_members:
-            filler = np.zeros((nodes, sets, empty_members, width))
-            filler[..., 0] = 1.0
-            weights = np.concatenate([weights, filler], axis=2)
-        grouped = weights.reshape(nodes, sets, count, members, width)
+        filler = np.zeros((nodes, sets, count * members - summands, width))
+        filler[..., 0] = 1.0
+        grouped = np.concatenate([weights, filler], axis=2).reshape(nodes, sets, count, members, width)
         member_moments = moments(grouped)
         low, high = sum_bounds(grouped, member_moments)
         lowest, highest = low.min(axis=1).astype(np.int64), high.max(axis=1).astype(np.int64)
@@ -321,24 +247,100 @@ class _SummandGroups:
         length = transform_length(
             min(full, math.ceil(max(float(length_above.max()), float(length_below.max()), kept_count - 1)) + 1)
         )
-        return _SummandGroups(grouped, summands, first, kept_count, length)
+        return cls(grouped, first, kept_count, length)
+
+
+@frozen(eq=False, slots=False)
+class FastSum:
+    """Distributions of sums of independent counts, by Fourier transforms.
+
+    Errors are absolute: about 2^−52 of the largest probability. Many summands form groups, each with a transform of its
+    own, and another `FastSum` adds up the groups.
+    """
+
+    weights: Reals  # distributions of the summands on 0, 1, …, shape (nodes, sets, summands, width)
+    # smallest and largest sum of each node whose probability is wanted, shapes (nodes,); None: all sums
+    wanted: tuple[Places, Places] | None = None
+
+    floor: ClassVar[float] = 2.0**-46
+    """Share of the largest probability below which probabilities are set to 0, as they may be rounding errors."""
+
+    @cached_property
+    def _groups(self) -> _Groups:
+        """The summands in groups."""
+        return _Groups.from_weights(self.weights, self.wanted)
+
+    @cached_property
+    def _sum_of_groups(self) -> "FastSum | None":
+        """The sum of the groups; None if there is one group."""
+        if self._groups.first.shape[1] == 1:
+            return None
+        first = self._groups.first.sum(axis=1)
+        return FastSum(self._laws_and_peaks[0], self.wanted and (self.wanted[0] - first, self.wanted[1] - first))
 
     @property
-    def count(self) -> int:
-        """Number of groups."""
-        return int(self.weights.shape[2])
+    def first(self) -> Places:
+        """First sum of `law` for each node, shape (nodes,)."""
+        first: Places = self._groups.first.sum(axis=1)
+        return first if self._sum_of_groups is None else first + self._sum_of_groups.first
 
-    def _kept_positions(self, block: _Block, sets: int) -> Places:
-        """Return the positions of the kept sums in a transform, shape (nodes, sets, groups, kept_count)."""
-        positions = (self.first[block][..., None] + np.arange(self.kept_count)) % self.length
-        return np.broadcast_to(positions[:, None], (len(positions), sets, *positions.shape[1:]))
+    @property
+    def smallest(self) -> Reals:
+        """Smallest probability that exceeds rounding errors; smaller ones are set to 0. Shape (nodes, sets, 1)."""
+        if self._sum_of_groups is not None:
+            return self._sum_of_groups.smallest
+        return self.floor * self._laws_and_peaks[1][:, :, 0]
+
+    @cached_property
+    def law(self) -> Reals:
+        """Probabilities of the sum from `first` on, shape (nodes, sets, sums)."""
+        if self._sum_of_groups is not None:
+            return self._sum_of_groups.law
+        law = self._laws_and_peaks[0][:, :, 0]
+        return np.where(law >= self.smallest, law, 0.0)
+
+    @property
+    def length(self) -> int:
+        """Length of a transform at which no other sum falls on a wanted one."""
+        return self._groups.length if self._sum_of_groups is None else self._sum_of_groups.length
+
+    def leave_one_out(self, outside: Reals) -> LeaveOneOutSums:
+        """Return Σ_k outside(k)·P[the other summands add up to k − j] for each summand at its counts j.
+
+        Shapes: outside (nodes, sets, sums).
+        """
+        above = LeaveOneOutSums(outside[:, :, None], np.zeros(outside.shape[:2]))
+        if self._sum_of_groups is not None:
+            above = self._sum_of_groups.leave_one_out(outside)
+        weights, length = self._groups.weights, self._groups.length
+        (nodes, sets), (summands, width) = weights.shape[:2], self.weights.shape[2:]
+        values, squares = np.empty(weights.shape), np.zeros((nodes, sets))
+        for block in self._blocks:
+            outside_of_block = above.values[block[0], :, block[1]]
+            circular = np.zeros((*outside_of_block.shape[:-1], length))
+            np.put_along_axis(circular, self._kept_positions(block), outside_of_block, axis=-1)
+            products_of_others = _products_without_one(self._spectra(block))
+            energy = _squares(products_of_others, length).max(axis=-1) * (outside_of_block**2).sum(axis=-1)
+            np.maximum(squares[block[0]], energy.max(axis=-1), out=squares[block[0]])
+            products = np.conj(products_of_others, out=products_of_others)
+            products *= np.fft.rfft(circular, axis=-1)[..., None, :]
+            sequences = np.fft.irfft(products, length, axis=-1)
+            values[block[0], :, block[1]] = np.maximum(sequences[..., np.arange(width) % length], 0.0)
+        rounding = ERROR * math.log2(length) * np.sqrt(squares)
+        return LeaveOneOutSums(values.reshape(nodes, sets, -1, width)[:, :, :summands], rounding + above.rounding)
+
+    def _kept_positions(self, block: _Block) -> Places:
+        """Return the positions of the kept sums in a transform, shape (nodes, 1, groups, kept_count)."""
+        positions = self._groups.first[block][:, None, :, None] + np.arange(self._groups.kept_count)
+        return positions % self._groups.length
 
     @property
     def _blocks(self) -> list[_Block]:
         """Slices of nodes and groups that are transformed together."""
-        nodes, sets, count, members, _ = self.weights.shape
-        groups = min(count, max(1, _CHUNK // (sets * members * self.length)))
-        rows = max(1, _CHUNK // (sets * members * self.length * groups))
+        nodes, sets, count, members, _ = self._groups.weights.shape
+        numbers = sets * members * self._groups.length
+        groups = min(count, max(1, _CHUNK // numbers))
+        rows = max(1, _CHUNK // (numbers * groups))
         return [
             (slice(row, row + rows), slice(group, group + groups))
             for row in range(0, nodes, rows)
@@ -347,54 +349,28 @@ class _SummandGroups:
 
     def _spectra(self, block: _Block) -> NDArray[np.complex128]:
         """Return the transforms of the distributions of the members of some groups."""
-        weights = self.weights[block[0], :, block[1]]
-        return np.fft.rfft(fold(weights, self.length), self.length, axis=-1)
-
-    @property
-    def laws(self) -> Reals:
-        """Distributions of the sums of the groups, shape (nodes, sets, groups, kept_count)."""
-        return self._laws_and_peaks[0]
-
-    @property
-    def peaks(self) -> Reals:
-        """Largest probability of any sum, kept or not, shape (nodes, sets, groups, 1)."""
-        return self._laws_and_peaks[1]
+        weights, length = self._groups.weights[block[0], :, block[1]], self._groups.length
+        return np.fft.rfft(fold(weights, length), length, axis=-1)
 
     @cached_property
     def _laws_and_peaks(self) -> tuple[Reals, Reals]:
-        """Probabilities of the kept sums, and the largest probability of any sum, of each group."""
-        laws, peaks = (np.empty((*self.weights.shape[:3], size)) for size in (self.kept_count, 1))
+        """Probabilities of the kept sums of each group, and the largest probability of any sum, shape (…, sums)."""
+        shape = self._groups.weights.shape[:3]
+        laws, peaks = (np.empty((*shape, size)) for size in (self._groups.kept_count, 1))
         for block in self._blocks:
-            sums = np.fft.irfft(self._spectra(block).prod(axis=3), self.length, axis=-1)
-            positions = self._kept_positions(block, sums.shape[1])
-            laws[block[0], :, block[1]] = np.maximum(np.take_along_axis(sums, positions, axis=-1), 0.0)
+            sums = np.fft.irfft(self._spectra(block).prod(axis=3), self._groups.length, axis=-1)
+            kept_sums = np.take_along_axis(sums, self._kept_positions(block), axis=-1)
+            laws[block[0], :, block[1]] = np.maximum(kept_sums, 0.0)
             peaks[block[0], :, block[1]] = sums.max(axis=-1, keepdims=True)
         return laws, peaks
 
-    def leave_one_out(self, outside: Reals) -> LeaveOneOutSums:
-        """Return the leave-one-out sums of the members, given those of the groups."""
-        nodes, sets, count, members, width = self.weights.shape
-        values, squares = np.empty(self.weights.shape), np.zeros((nodes, sets))
-        for block in self._blocks:
-            outside_of_block = outside[block[0], :, block[1]]
-            circular = np.zeros((*outside_of_block.shape[:-1], self.length))
-            np.put_along_axis(circular, self._kept_positions(block, sets), outside_of_block, axis=-1)
-            products_of_others = _products_without_one(self._spectra(block))
-            energy = self._squares(products_of_others).max(axis=-1) * (outside_of_block**2).sum(axis=-1)
-            np.maximum(squares[block[0]], energy.max(axis=-1), out=squares[block[0]])
-            products = np.conj(products_of_others, out=products_of_others)
-            products *= np.fft.rfft(circular, axis=-1)[..., None, :]
-            sequences = np.fft.irfft(products, self.length, axis=-1)
-            values[block[0], :, block[1]] = np.maximum(_unfolded_values(sequences, width), 0.0)
-        rounding = ERROR * math.log2(self.length) * np.sqrt(squares)
-        values = values.reshape(nodes, sets, count * members, width)[:, :, : self.summands]
-        return LeaveOneOutSums(values, rounding)
 
-    def _squares(self, spectra: NDArray[np.complex128]) -> Reals:
-        """Return Σ x² of the sequences with these transforms, by Parseval's theorem."""
-        parts = spectra.view(np.float64)
-        energy = np.einsum("...i,...i->...", parts, parts)
-        return (2 * energy - np.abs(spectra[..., 0]) ** 2) / self.length
+def _squares(spectra: NDArray[np.complex128], length: int) -> Reals:
+    """Return Σ x² of the sequences with these transforms, by Parseval's theorem."""
+    parts = spectra.view(np.float64)
+    energy = np.einsum("...i,...i->...", parts, parts)
+    squares: Reals = (2 * energy - np.abs(spectra[..., 0]) ** 2) / length
+    return squares
 
 
 def _products_without_one(spectra: NDArray[np.complex128]) -> NDArray[np.complex128]:
@@ -420,13 +396,6 @@ def fold(weights: NDArray[Number], length: int) -> NDArray[Number]:
         chunk = weights[..., start : start + length]
         folded[..., : chunk.shape[-1]] += chunk
     return folded
-
-
-def _unfolded_values(values: Reals, width: int) -> Reals:
-    """Return the values of the positions 0 to `width` − 1 from values of the positions modulo their number."""
-    if width <= values.shape[-1]:
-        return values[..., :width]
-    return values[..., np.arange(width) % values.shape[-1]]
 
 
 def transform_length(smallest: int) -> int:

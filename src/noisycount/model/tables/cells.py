@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.searches import first_true_beyond, roots
+from noisycount.model.searches import roots
 
 # Shape parameter of the negative binomial components: their standard deviations are at least 0.58 means. For a whole
 # shape, Γ(k + shape)/k! is a polynomial, which is precise at every count.
@@ -48,12 +48,6 @@ class CellLaw(Shown):
         """Expected count, in records."""
         return float(self.weights @ self.means)
 
-    @property
-    def variance(self) -> float:
-        """Variance of the count, in records²."""
-        squares = self.means + self.means**2 * (1 + 1 / SHAPE)
-        return float(self.weights @ squares) - self.mean**2
-
     def log_pmf(self, counts: ArrayLike) -> Reals:
         """Return ln P[K = k] for each count k, in the shape of `counts`; −inf for negative or fractional numbers.
 
@@ -81,24 +75,6 @@ class CellLaw(Shown):
         with np.errstate(divide="ignore"):
             logs[counts == 0] = np.logaddexp(logs[counts == 0], np.log(self.zero))
         return logs
-
-    def cdf(self, count: float) -> float:
-        """Return P[K <= count]."""
-        if count < 0:
-            return 0.0
-        return 1 - self.sf(count)
-
-    def sf(self, count: float) -> float:
-        """Return P[K > count] for count >= 0: the probability that at most two of count + 3 trials succeed."""
-        trials = math.floor(count) + SHAPE
-        odds = SHAPE / self.means
-        none = np.exp(-trials * np.log1p(odds))
-        tails = none * (1 + trials * odds * (1 + (trials - 1) / 2 * odds))
-        return float(self.weights @ tails)
-
-    def quantile(self, level: float) -> int:
-        """Return the smallest count k with P[K <= k] >= level, for a level in (0, 1)."""
-        return first_true_beyond(lambda count: self.cdf(count) >= level, 0, 1)
 
     def negligible_from(self, depth: float) -> int:
         """Return a count above which the probability is less than e^−depth of the largest component."""
