@@ -4,8 +4,12 @@
 belongs to `engines/findings.py`, which says how to add one.
 """
 
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from string import Formatter
+from typing import Any
 
 from noisycount.config.places import suggest_name
 from noisycount.display.numbers import counted_noun
@@ -13,7 +17,6 @@ from noisycount.display.texts import toml_key, toml_value
 from noisycount.engines.check import EXAMPLES
 from noisycount.engines.finding import Finding, Proposal, Severity, quoted_cells, sorted_by_severity
 from noisycount.engines.formats import ColumnFormat, FileFormat
-from noisycount.engines.table_checks import LinkCheck
 from noisycount.ledger.price import unit_noun
 from noisycount.query.schema import Kind
 from noisycount.release.records import UTF
@@ -44,54 +47,60 @@ def findings_of_tables(inspection: GroupInspection) -> list[Finding]:
     return sorted_by_severity([*joint_findings(inspection), *of_tables])
 
 
+_TEXTS = tomllib.loads(Path(__file__).with_name("findings.toml").read_text(encoding="utf-8"))
+
+
+class _Words(Formatter):
+    """Words with numbers: {rows:row} is "1 row" or "2 rows", and {rows:is|are} the verb that agrees with them."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:  # noqa: ANN401 - a number or a text
+        singular, _, plural = format_spec.partition("|")
+        if plural:
+            return singular if value == 1 else plural
+        return counted_noun(format_spec, value) if format_spec not in {"", ","} else format(value, format_spec)
+
+
+def _finding(name: str, column: str | None = None, /, rows: int = 0, **values: Any) -> Finding:  # noqa: ANN401 - any
+    """Return the finding of a name in `findings.toml`, with the values of its texts, its proposals and choices."""
+    statements = {kind: values.pop(kind) for kind in ("proposals", "choices") if kind in values}
+    title, text = (_Words().vformat(_TEXTS[name][part], (), values) for part in ("title", "text"))
+    return Finding(Severity(_TEXTS[name]["severity"]), title, text, column, rows, **statements)
+
+
 def _find_encoding(inspection: Inspection) -> Iterator[Finding]:
     """Yield a finding if the encoding must be stated, or if the owner should check letters that depend on it."""
     form, letters = inspection.check.form, inspection.check.letters
     examples = f": {quoted_cells(letters)}" if letters else ""
     if encoding := inspection.unstated_encoding:
-        text = (
-            f"The file is not in UTF-8. It was read as {encoding}: look whether its letters are right, and state it"
-            f"{examples}"
-        )
-        proposal = Proposal("encoding", encoding)
-        yield Finding(Severity.BLOCKS, "an encoding that must be stated", text, proposals=(proposal,))
+        proposals = (Proposal("encoding", encoding),)
+        yield _finding("encoding", encoding=encoding, examples=examples, proposals=proposals)
     elif form is not None and form.encoding not in UTF and letters:
-        text = f"The file was read as {form.encoding}: look whether its letters are right{examples}"
-        yield Finding(Severity.NOTE, "letters beyond ASCII", text)
+        yield _finding("letters", encoding=form.encoding, examples=examples)
 
 
 def _find_other_columns(inspection: Inspection) -> Iterator[Finding]:
     """Yield a finding if the columns differ from those that the ledger describes."""
     if inspection.is_changed:
-        text = (
-            "These are not the columns that the ledger holds: mend the file, or let `noisycount check --renew` replace "
-            "the columns in the ledger"
-        )
-        yield Finding(Severity.BLOCKS, "other columns than in the ledger", text)
+        yield _finding("other_columns")
 
 
 def _find_unstated_unit(inspection: Inspection) -> Iterator[Finding]:
     """Yield a finding if the privacy unit is not stated."""
     if not inspection.is_unit_stated:
-        text = "State the person of each row: --unit COLUMN, or --unit row if every row is another person"
-        yield Finding(Severity.LOOK, "the unit", text)
+        yield _finding("unit")
 
 
 def _find_repeated_ids(inspection: Inspection) -> Iterator[Finding]:
     """Yield a finding if the unit has a single value, and one for each column of repeated ids if the unit is a row."""
     rows, persons = inspection.check.rows, inspection.check.persons
     if inspection.persons == 1 and persons is not None and persons.largest_rows > 1:
-        number = counted_noun("row", persons.largest_rows)
-        text = f"All {number} are of one person, so that no count exceeds 1: state a column that identifies persons"
-        yield Finding(Severity.LOOK, "a single person", text, inspection.unit)
+        yield _finding("single_person", inspection.unit, number=persons.largest_rows)
     has_rows_as_units = inspection.is_unit_stated and inspection.unit is None and inspection.group is None
     for column in inspection.check.columns if has_rows_as_units else ():
-        if 1 < column.ids < rows - column.missing < column.ids * _MOST_ROWS:
-            text = (
-                f"{counted_noun('row', rows - column.missing)} have {column.ids:,} different values. If these identify "
-                f'persons, state unit = {toml_value(column.name)}: unit = "row" protects one row of a person alone'
-            )
-            yield Finding(Severity.LOOK, "persons with several rows", text, column.name)
+        number = rows - column.missing
+        if 1 < column.ids < number < column.ids * _MOST_ROWS:
+            name = toml_value(column.name)
+            yield _finding("repeated_ids", column.name, number=number, ids=column.ids, column=name)
 
 
 _MOST_ROWS = 100  # of a person on average; a value with more is hardly one
@@ -101,36 +110,22 @@ def _find_other_size(inspection: Inspection | GroupInspection) -> Iterator[Findi
     """Yield a finding if the stated size is not the number of units."""
     size, units = inspection.dataset.size, inspection.units
     if size is not None and units is not None and units != size:
-        counted = counted_noun(unit_noun(inspection.unit), units)
-        text = (
-            f"size is {size:,}, but there are {counted}: the promise of privacy rests on that number, "
-            "so correct it, or leave size out"
-        )
-        yield Finding(Severity.LOOK, "a size that is not that of the records", text)
+        yield _finding("other_size", size=size, units=counted_noun(unit_noun(inspection.unit), units))
 
 
 def _find_same_unit(inspection: Inspection | GroupInspection) -> Iterator[Finding]:
     """Yield a finding if other data sets with a unit of the same name may be about the same persons."""
     if inspection.same_unit:
-        text = (
-            f"The unit of {', '.join(inspection.same_unit)} is {inspection.unit} as well, and each data set has a "
-            "budget of its own: about a person in several of them, answers together can reveal as much as the sum of "
-            "the budgets allows"
-        )
-        yield Finding(Severity.LOOK, "other data sets of the same persons", text)
+        yield _finding("same_unit", others=", ".join(inspection.same_unit), unit=inspection.unit)
 
 
 def _find_nearly_unique_texts(inspection: Inspection) -> Iterator[Finding]:
     """Yield a finding for each column whose texts identify nearly all persons."""
-    noun = unit_noun(inspection.unit)
+    units = inspection.units or 0
     for column in inspection.nearly_unique:
-        units = inspection.units or 0
         about = "" if column.values or column.distinct == units else "About "
-        text = (
-            f"{about}{counted_noun('different text', column.distinct or 0)} for {counted_noun(noun, units)}, as names, "
-            "addresses and telephone numbers are: leave the column out of `columns` unless questions need it"
-        )
-        yield Finding(Severity.LOOK, "texts that identify persons", text, column.name)
+        counted = counted_noun(unit_noun(inspection.unit), units)
+        yield _finding("unique_texts", column.name, about=about, number=column.distinct or 0, units=counted)
 
 
 def _find_unlisted_values(inspection: Inspection) -> Iterator[Finding]:
@@ -143,20 +138,13 @@ def _find_unlisted_values(inspection: Inspection) -> Iterator[Finding]:
         if unlisted_values:
             rows = sum(rows for _, rows in unlisted_values)
             examples = quoted_cells(value for value, _ in unlisted_values[:EXAMPLES])
-            about = "with none of the public values, which are in no row of a table"
-            text = f"{counted_noun('row', rows)} {about}: {examples}"
-            yield Finding(Severity.LOOK, "values that are not public", text, column.name, rows)
+            yield _finding("unlisted_values", column.name, rows, number=rows, examples=examples)
 
 
 def _find_answers_about_others(inspection: Inspection | GroupInspection) -> Iterator[Finding]:
     """Yield a finding if the ledger has answers about other records."""
-    if number := inspection.answered_otherwise:
-        verb = "is" if number == 1 else "are"
-        text = (
-            f"{counted_noun('answer', number)} in the ledger {verb} about other records, or about these as they were "
-            "read then: the same question is charged again, and counts the records as they are now"
-        )
-        yield Finding(Severity.NOTE, "answers about other records", text)
+    if inspection.answered_otherwise:
+        yield _finding("other_answers", number=inspection.answered_otherwise)
 
 
 def _find_public_values(inspection: Inspection) -> Iterator[Finding]:
@@ -167,9 +155,8 @@ def _find_public_values(inspection: Inspection) -> Iterator[Finding]:
         is_short = 1 < len(column.values) <= inspection.check.rows / _ROWS_A_VALUE
         if is_short and column.name not in inspection.dataset.values and inspection.reason_unused(column) is None:
             values = [value for value, _ in column.values]
-            text = f"{len(values)} texts: state them as public values if everybody knows them without the records"
-            choice = Proposal(column.name, values, "values")
-            yield Finding(Severity.NOTE, "values that may be public", text, column.name, choices=(choice,))
+            choices = (Proposal(column.name, values, "values"),)
+            yield _finding("public_values", column.name, number=len(values), choices=choices)
 
 
 _FINDERS: tuple[Callable[[Inspection], Iterator[Finding]], ...] = (
@@ -189,7 +176,7 @@ _FINDERS: tuple[Callable[[Inspection], Iterator[Finding]], ...] = (
 def _find_refusal(inspection: GroupInspection) -> Iterator[Finding]:
     """Yield a finding if the tables cannot be joined."""
     if inspection.refusal is not None:
-        yield Finding(Severity.BLOCKS, "tables that cannot be joined", inspection.refusal)
+        yield _finding("refusal", refusal=inspection.refusal)
 
 
 def _find_absent_persons(inspection: GroupInspection) -> Iterator[Finding]:
@@ -198,25 +185,11 @@ def _find_absent_persons(inspection: GroupInspection) -> Iterator[Finding]:
         return
     for name, table in inspection.numbers.tables.items():
         for register, number in table.absent.items():
-            persons = counted_noun("person", number)
-            if number and register == inspection.group.persons:
-                text = (
-                    f"{persons} of {name} {_is_or_are(number)} not in {register}, which persons names: no question "
-                    "counts "
-                    f"them. Add them to {register}, or leave persons out"
-                )
-                yield Finding(Severity.LOOK, "persons who do not count", text, name)
-            elif number:
-                text = (
-                    f"{persons} of {name} {_is_or_are(number)} not in {register}: every value of {register} is missing"
-                )
-                yield Finding(Severity.LOOK, f"persons who are not in {register}", text, name)
+            if number:
+                absence = "not_in_persons" if register == inspection.group.persons else "not_in_table"
+                yield _finding(absence, name, number=number, table=name, register=register)
         if table.persons and table.alone == table.persons and len(inspection.numbers.tables) > 1:
-            text = (
-                f"All {counted_noun('person', table.persons)} of {name} {_is_or_are(table.persons)} in no other table: "
-                "check that its column of persons has the same ids as those of the other tables"
-            )
-            yield Finding(Severity.LOOK, "a table of other persons", text, name)
+            yield _finding("other_persons", name, number=table.persons, table=name)
 
 
 def _find_ids_of_one_person(inspection: GroupInspection) -> Iterator[Finding]:
@@ -225,14 +198,15 @@ def _find_ids_of_one_person(inspection: GroupInspection) -> Iterator[Finding]:
     of_one_table = [ids.texts for each in persons if each is not None for ids in each.spellings]
     for ids in () if inspection.numbers is None else inspection.numbers.spellings:
         if ids.texts > max(of_one_table, default=0):
-            form = ColumnFormat.from_parts({"kind": Kind.TEXT.value, **ids.parts}).line(inspection.unit or "")
-            text = (
-                f"{'About ' if ids.is_estimate else ''}{counted_noun('person', ids.texts)} may have several ids in "
-                f"different tables; one with {ids.largest} ids changes a count by up to {ids.largest}, at the price of "
-                f"1. If they are one person's, write them alike, or state {form} under kinds of each file"
-                f"{ids.examples_text}"
+            yield _finding(
+                "ids",
+                rows=ids.texts,
+                about="About " if ids.is_estimate else "",
+                number=ids.texts,
+                largest=ids.largest,
+                form=ColumnFormat.from_parts({"kind": Kind.TEXT.value, **ids.parts}).line(inspection.unit or ""),
+                examples=ids.examples_text,
             )
-            yield Finding(Severity.LOOK, "ids that may be one person's", text, rows=ids.texts)
 
 
 def _find_repeated_persons(inspection: GroupInspection) -> Iterator[Finding]:
@@ -242,58 +216,25 @@ def _find_repeated_persons(inspection: GroupInspection) -> Iterator[Finding]:
         if table is None:
             continue
         if facts.is_one_row_a_unit and table.repeated:
-            text = (
-                f"{counted_noun('person', table.repeated)} {'has' if table.repeated == 1 else 'have'} several rows, "
-                "although one_row_a_unit = true: a condition on its columns then holds if it holds in some row. "
-                "Correct the rows, or leave one_row_a_unit out"
-            )
-            yield Finding(Severity.LOOK, "persons with several rows", text, facts.name)
+            yield _finding("several_rows", facts.name, number=table.repeated)
         elif not facts.is_one_row_a_unit and table.persons and not table.repeated:
-            text = (
-                "Every person has one row: if this is always so, state one_row_a_unit = true, and questions may name "
-                f"columns of {facts.name} without any(...)"
-            )
-            yield Finding(Severity.NOTE, "one row a person", text, facts.name)
+            yield _finding("one_row", facts.name, table=facts.name)
 
 
 def _find_broken_links(inspection: GroupInspection) -> Iterator[Finding]:
     """Yield findings about the rows of a link that lead to nobody, to several persons, or to no explanation."""
     for link in () if inspection.numbers is None else inspection.numbers.links:
+        column, values, lost = f"{link.table}.{link.column}", link.unmatched_values, link.missing + link.unmatched
         if link.is_lookup:
-            yield from _find_unexplained_rows(link)
-        else:
-            yield from _find_unowned_rows(link)
-
-
-def _find_unexplained_rows(link: LinkCheck) -> Iterator[Finding]:
-    """Yield a finding if a look-up has no row for some values of the table that it explains."""
-    if link.unmatched:
-        text = (
-            f"{counted_noun('row', link.unmatched)} {'has' if link.unmatched == 1 else 'have'} "
-            f"{counted_noun('value', link.unmatched_values)} that look-up {link.target} lacks: the columns of "
-            f"{link.target} are missing in them. Add the values to {link.target} if they are public"
-        )
-        yield Finding(Severity.LOOK, "values without an explanation", text, f"{link.table}.{link.column}")
-
-
-def _find_unowned_rows(link: LinkCheck) -> Iterator[Finding]:
-    """Yield findings about rows of a linked table without a person, or with several."""
-    column = f"{link.table}.{link.column}"
-    if lost := link.missing + link.unmatched:
-        text = (
-            f"{counted_noun('row', lost)} {'leads' if lost == 1 else 'lead'} to nobody, and so {_is_or_are(lost)} in "
-            "no count: "
-            f"{link.missing:,} without a value, {link.unmatched:,} with {counted_noun('value', link.unmatched_values)} "
-            f"that {link.target} lacks"
-        )
-        yield Finding(Severity.LOOK, "rows without a person", text, column, lost)
-    if link.shared:
-        text = (
-            f"{counted_noun('row', link.shared)} {'leads' if link.shared == 1 else 'lead'} to several persons, by "
-            f"{counted_noun('value', link.shared_values)} that several persons have in {link.target}: such a row "
-            "counts for each of them"
-        )
-        yield Finding(Severity.LOOK, "rows of several persons", text, column, link.shared)
+            if link.unmatched:
+                yield _finding("unexplained", column, number=link.unmatched, values=values, target=link.target)
+            continue
+        if lost:
+            parts = {"missing": link.missing, "unmatched": link.unmatched, "values": values, "target": link.target}
+            yield _finding("unowned", column, lost, number=lost, **parts)
+        if link.shared:
+            shared_values, target = link.shared_values, link.target
+            yield _finding("shared", column, link.shared, number=link.shared, values=shared_values, target=target)
 
 
 _JOINT_FINDERS: tuple[Callable[[GroupInspection], Iterator[Finding]], ...] = (
@@ -306,10 +247,6 @@ _JOINT_FINDERS: tuple[Callable[[GroupInspection], Iterator[Finding]], ...] = (
     _find_same_unit,
     _find_answers_about_others,
 )
-
-
-def _is_or_are(number: int) -> str:
-    return "is" if number == 1 else "are"
 
 
 _UNIT = '# unit = "COLUMN" with the column that identifies a person, or unit = "row"'
