@@ -13,18 +13,18 @@ import numpy as np
 from noisycount.analysis.privacy.answer_sums import LARGEST_EPSILON, ExcessSumsNearLargestLoss, Mesh, Terms
 from noisycount.analysis.privacy.bounds import NOTHING, Certified
 from noisycount.analysis.privacy.many_epsilons import certified_deltas
-from noisycount.analysis.privacy.pairs import Excess, Pair
+from noisycount.analysis.privacy.pairs import Excess, Masses, Pair
 from noisycount.analysis.privacy.threshold import Search, SignChange, ThresholdForecast, first_whole, root
 from noisycount.frozen import frozen
-from noisycount.model.laws.count_law import MeshPoints
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.additive import CertifiedErrorLaw
 from noisycount.model.searches import first_true
 
 WIDEST_MESH = 2.0**13  # number of integers up to which one mesh serves several ε
 _SHARE_OF_MESH = 256  # integers that one of many ε may add to a mesh that serves all of them
-_MANY = 24  # number of ε from which on they are computed at once
+_MANY = 16  # number of ε from which on they are computed at once
 _SAMPLES = 8  # ε whose thresholds predict those of many others
+_SMALLEST = 1e-290  # δ below which it is not computed at larger ε
 _SLOPE_STEP = 0.125  # records over which the slope of log-odds is measured
 _NEARBY = 40.0  # records around an answer in which a mesh is fine
 _MOST_MESHES = 20  # largest number of meshes; each one reaches 4 times as far
@@ -71,6 +71,9 @@ class NoisyPair:
         for one in asked:
             if one[0] in at_once:
                 values.append(at_once[one[0]])
+                continue
+            if values and values[-1].upper <= _SMALLEST:  # δ does not rise with ε
+                values.append(Certified(0.0, values[-1].upper))
                 continue
             threshold = self._threshold(one, forecast.expected(*one), common)
             values.append(self._with_error_bound(*one, None if threshold is None else self._supremum(threshold)))
@@ -347,7 +350,7 @@ class NoisyPair:
         errors = answer - terms.points.offsets
         missed = self.errors.exceedance(self.errors.first - errors)
         chances = self.errors.exceedance(errors)
-        return _complement(self.pair, terms.points, terms.epsilon, missed, chances)
+        return _complement(self.pair, self.pair.masses(terms.points), terms.epsilon, missed, chances)
 
 
 _TWICE = 2.0  # for the rounding of a weight and of its ratio, and for the tails on both sides
@@ -355,19 +358,19 @@ _FEW = 2.0**-50  # relative error of 8 roundings: of e^ε, of 1 minus a tail, of
 _NEXT_TO_1 = 2.0**-52  # largest error of a float next to 1, far more than terms that underflow
 
 
-def _complement(pair: Pair, points: MeshPoints, epsilon: float, missed: Reals, chances: Reals) -> Certified:
+def _complement(pair: Pair, masses: Masses, epsilon: float, missed: Reals, chances: Reals) -> Certified:
     """Return P₊[not A] + e^ε·P₋[A] for a set A of answers, a sum without negative terms.
 
     A probability close to 1 is computed as 1 minus a tail; only the tail can have a larger error than rounding.
 
     Args:
         pair: The pair of count distributions.
-        points: Quadrature points of Q.
+        masses: Weights of the points in sums over P₊ and over P₋.
         epsilon: ε.
         missed: Probability of not A at each point.
         chances: Probability of A at each point.
     """
-    plus, minus = pair.masses(points)
+    plus, minus = masses
     grown = math.exp(epsilon) * minus
     found = math.fsum([*(plus * missed).tolist(), *(grown * chances).tolist()])
     tails = Certified.probability(float((plus + grown) @ (missed * chances)), 0.0)
@@ -443,6 +446,7 @@ def _deltas_without_noise(pair: Pair, asked: list[EpsilonExcess]) -> list[Certif
         lowest = asked[len(values)][1].threshold
         near = [one for _, one in asked[len(values) :] if one.threshold - lowest <= WIDEST_MESH]
         points = pair.base.points((lowest, near[-1].threshold), near[-1].threshold)
+        masses: Masses | None = None  # computed if needed
         for excess in near:
             first, stop = excess.undecided
             start, first_place, stop_place = points.offsets.searchsorted([excess.threshold, first, stop]).tolist()
@@ -452,7 +456,8 @@ def _deltas_without_noise(pair: Pair, asked: list[EpsilonExcess]) -> list[Certif
             rest, epsilon = None, asked[len(values)][0]
             if value > _LIKELY and epsilon <= LARGEST_EPSILON:
                 chances = (points.offsets >= excess.threshold).astype(np.float64)
-                rest = _complement(pair, points, epsilon, 1 - chances, chances)
+                masses = masses or pair.masses(points)
+                rest = _complement(pair, masses, epsilon, 1 - chances, chances)
                 missed = excess.uncertainty(offsets[first_place:stop_place], weights[first_place:stop_place])
                 rest = Certified(rest.value, rest.error + missed)
             values.append(Certified.more_precise(value, error, rest))
