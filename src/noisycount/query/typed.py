@@ -280,16 +280,13 @@ def _split_keys(listed: str, whole: str) -> Iterator[TypedKey]:
                 "must list keys with commas between them, and single quotes around a key with "
                 f"commas or without letters, got {whole!r}"
             )
-        yield _as_typed_key(match[1], match[2])
+        if match[1] is not None:
+            yield TypedKey(match[1].replace("''", "'"), is_quoted=True)
+        else:
+            yield TypedKey(None if match[2].lower() == "null" else match[2])
         if not match[3]:
             return
         place = match.end()
-
-
-def _as_typed_key(quoted: str | None, bare: str) -> TypedKey:
-    if quoted is not None:
-        return TypedKey(quoted.replace("''", "'"), is_quoted=True)
-    return TypedKey(None) if bare.lower() == "null" else TypedKey(bare)
 
 
 def share_of(within: str | float | Fraction | None) -> Fraction:
@@ -312,10 +309,13 @@ def expand_keys(column: str, kind: Kind, words: TypedKeys) -> "list[Label]":
 
 
 def _values_of_word(column: str, kind: Kind, word: TypedKey) -> "Iterable[Label]":
+    """Return the values of one typed key. An invalid text remains a text, which the table refuses later."""
     if word.text is None:
         return [None]
     if not word.is_range or not (kind.is_number or kind.is_moment):
-        return [_parse_value(kind, word.text)]
+        is_whole = kind.is_number and _WHOLE.fullmatch(word.text)
+        truths = _TRUTHS if kind is Kind.BOOLEAN else {}
+        return [int(word.text) if is_whole else truths.get(word.text.lower(), word.text)]
     low, _, high = word.text.partition("..")
     steps = _values_between(low, high)
     if steps is None:
@@ -324,15 +324,6 @@ def _values_of_word(column: str, kind: Kind, word: TypedKey) -> "Iterable[Label]
             "quarters or years, and rises: 1..5, 2026-01..2026-12"
         )
     return steps
-
-
-def _parse_value(kind: Kind, text: str) -> "Label":
-    """Return one value of a kind. An invalid text remains a text, which the table refuses later."""
-    if kind.is_number and _WHOLE.fullmatch(text):
-        return int(text)
-    if kind is Kind.BOOLEAN:
-        return _TRUTHS.get(text.lower(), text)
-    return text
 
 
 def _values_between(low: str, high: str) -> "Iterable[Label] | None":
