@@ -88,16 +88,13 @@ _MIN_VALUE_WIDTH = 20  # characters; facts with less room are stacked
 
 
 def line_width() -> int:
-    """Return the length of output lines in characters: the width of the terminal, at most 100."""
+    """Return the length of output lines: the width of the terminal, at most 100; 80 if there is no terminal."""
     columns = os.environ.get("COLUMNS", "")
-    return min(int(columns) if columns.isdecimal() else _terminal_width(), _MAX_WIDTH) or _DEFAULT_WIDTH
-
-
-def _terminal_width() -> int:
-    """Return the width of the terminal of standard input, output or error, or 80 if none is a terminal."""
-    for stream in (0, 1, 2):
+    if columns.isdecimal():
+        return min(int(columns), _MAX_WIDTH) or _DEFAULT_WIDTH
+    for stream in (0, 1, 2):  # any of standard input, output and error
         with suppress(OSError):
-            return os.get_terminal_size(stream).columns
+            return min(os.get_terminal_size(stream).columns, _MAX_WIDTH) or _DEFAULT_WIDTH
     return _DEFAULT_WIDTH
 
 
