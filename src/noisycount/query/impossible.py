@@ -237,10 +237,12 @@ def _is_impossible(tests: Sequence[tree.Predicate]) -> bool:
         return True
     if any(isinstance(test, tree.Not) and test.operand in distinct for test in tests):
         return True
-    of_columns = [test for test in tests if isinstance(test, tree.Comparison) and isinstance(test.right, tree.Column)]
-    if of_columns:  # the left value is less, equal or greater; a column equals itself
-        orders = (0,) if of_columns[0].left == of_columns[0].right else (-1, 0, 1)
-        return not any(all(tree.TESTS[test.operator](order, 0) for test in of_columns) for order in orders)
+    column_comparisons = [
+        test for test in tests if isinstance(test, tree.Comparison) and isinstance(test.right, tree.Column)
+    ]
+    if column_comparisons:  # the left value is less, equal or greater; a column equals itself
+        orders = (0,) if column_comparisons[0].left == column_comparisons[0].right else (-1, 0, 1)
+        return not any(all(tree.TESTS[test.operator](order, 0) for test in column_comparisons) for order in orders)
     lists = [values for values in map(_only_values, tests) if values is not None]
     if lists:
         least = min(lists, key=len)
@@ -288,11 +290,11 @@ def impossible_hints(
         ),
         (_contradiction_hint(part, public) for part in parts),
     )
-    shown = [*islice(hints, _SHOWN)]
-    hidden_count = len(absent) + len(unknown) + len(parts) - len(shown)
+    sentences = [*islice(hints, _SHOWN)]
+    hidden_count = len(absent) + len(unknown) + len(parts) - len(sentences)
     if hidden_count:
-        shown.append(f"nor {hidden_count:,} other {'part' if hidden_count == 1 else 'parts'} of the questions")
-    return shown
+        sentences.append(f"nor {hidden_count:,} other {'part' if hidden_count == 1 else 'parts'} of the questions")
+    return sentences
 
 
 def _contradiction_hint(part: tree.Predicate, public: Public) -> str:

@@ -152,21 +152,21 @@ def _with_ranges_and_lists(parts: set[tree.Predicate], kind: _Connective) -> set
         match part:
             case tree.Comparison(left, _, tree.Literal() as right) if left.kind is not Kind.BOOLEAN:
                 by_column[left, right.kind].append(part)
-    found = set(parts)
+    merged = set(parts)
     for comparisons in by_column.values():
         low, high, equal = (
-            [each for each in comparisons if each.operator is operator] for operator in (*_ENDS[kind], _LISTED[kind])
+            [test for test in comparisons if test.operator is operator] for operator in (*_ENDS[kind], _LISTED[kind])
         )
         if len(low) == len(high) == 1:
-            found.difference_update(low, high)
-            found.add(_range_or_outside(low[0], high[0], kind))
+            merged.difference_update(low, high)
+            merged.add(_range_or_outside(low[0], high[0], kind))
         if len(equal) > 1:
             ordered = sorted(equal, key=tree.canonical_text)
-            choices = tuple(each.right for each in ordered if isinstance(each.right, tree.Literal))
+            choices = tuple(test.right for test in ordered if isinstance(test.right, tree.Literal))
             listed = tree.Membership(equal[0].left, choices)
-            found.difference_update(equal)
-            found.add(listed if kind is tree.Or else tree.Not(listed))
-    return found
+            merged.difference_update(equal)
+            merged.add(listed if kind is tree.Or else tree.Not(listed))
+    return merged
 
 
 def _range_or_outside(low: tree.Comparison, high: tree.Comparison, kind: _Connective) -> tree.Predicate:

@@ -285,7 +285,7 @@ class _Grammar:
             self.refuse()
 
     def operators(self, level: int = 0) -> Node:
-        """Return the node of operands that are joined by operators of one level, or of a level that binds stronger.
+        """Return the node of operands that operators join, of one level or of a level that binds more strongly.
 
         Operands with the same connective are in one node, so that a long list of them is not nested.
         """
