@@ -405,18 +405,35 @@ def test_texts_of_categories_that_change_after_the_opening_are_refused() -> None
             source.count([parse("x = 'aa'", source.schema)])
 
 
-@pytest.mark.parametrize("of", ["numbers", "texts"])
-def test_categories_of_pandas_that_change_after_the_opening_are_refused(of: str) -> None:
-    """After a count their numbers are read, not their texts, and the text of each number."""
+@pytest.mark.parametrize("change", ["numbers", "texts", "order"])
+def test_categories_of_pandas_are_compared_by_their_numbers_and_texts(change: str) -> None:
+    """A change after the opening is refused; other numbers of the same texts are none."""
     frame = pd.DataFrame({"x": pd.Categorical(["aa"] * 7 + ["bb"] * 3)})
     with FrameSource.open(frame, unit=None) as source:
         question = parse("x = 'aa'", source.schema)
         assert source.count([question]) == [7]
         kept = source.snapshot.frame["x"].array
-        if of == "numbers":
+        if change == "order":
+            source.snapshot.frame["x"] = kept.reorder_categories(["bb", "aa"])
+            assert source.count([question]) == [7]
+            return
+        if change == "numbers":
             kept._ndarray[:] = 1  # noqa: SLF001 - memory that another library may share
         else:
             source.snapshot.frame["x"] = kept.rename_categories(["cc", "bb"])
+        with pytest.raises(SourceError, match="changed in place"):
+            source.count([question])
+
+
+def test_numbers_of_categories_of_arrow_that_change_are_refused() -> None:
+    """Arrow shares the memory of arrays of NumPy."""
+    numbers = np.array([0] * 7 + [1] * 3, np.int8)
+    shared = pa.Array.from_buffers(pa.int8(), len(numbers), [None, pa.py_buffer(numbers)])
+    table = pa.table({"x": pa.DictionaryArray.from_arrays(shared, pa.array(["aa", "bb"]))})
+    with FrameSource.open(table, unit=None) as source:
+        question = parse("x = 'aa'", source.schema)
+        assert source.count([question]) == [7]
+        numbers[:] = 1
         with pytest.raises(SourceError, match="changed in place"):
             source.count([question])
 

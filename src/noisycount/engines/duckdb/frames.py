@@ -108,7 +108,9 @@ class FrameSource(EngineSource):
     _version: str = ""
     _contents: dict[str, list[object]] = field(
         default_factory=dict
-    )  # digested facts of each column of the version, by its name; those of categories are of their numbers
+    )  # digested facts of each column of the version, by its name
+    # facts of each column of categories, by its name; see `Snapshot.category_facts`
+    _categories: dict[str, list[object] | None] = field(default_factory=dict)
 
     @classmethod
     def open(
@@ -174,44 +176,42 @@ class FrameSource(EngineSource):
     def _hash(self) -> str:
         """Digest the columns, and return the digest with the number of records."""
         names = [n for n in self.types if n in self.schema.entire or n == self.unit]
-        # The numbers of categories are read first: if a column changes before its texts are read, its count fails.
-        numbers = self._contents_of([name for name in names if self.types[name] == "enum"])
-        contents = self._contents_of(names, reads_texts=True)
-        self._contents = contents | numbers
+        # Categories are read first: if a column changes before its texts are read, its first count fails.
+        self._categories = {name: self.snapshot.category_facts(name) for name in names}
+        self._contents = self._contents_of(names)
         with self._open_view(()) as cursor:
             ((rows,),) = cursor.execute("SELECT count(*) FROM records").fetchall()
-        return content_hash(contents, rows)
+        return content_hash(self._contents, rows)
 
-    def _contents_of(self, names: Sequence[str], *, reads_texts: bool = False) -> dict[str, list[object]]:
+    def _contents_of(self, names: Sequence[str]) -> dict[str, list[object]]:
         """Return the digested facts of some columns, by their names. Threads read the columns in parallel."""
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            facts = pool.map(partial(self._column_content, reads_texts=reads_texts), names)
-            return dict(zip(names, facts, strict=True))
+            return dict(zip(names, pool.map(self._column_content, names), strict=True))
 
     def _require_same(self, columns: Collection[str]) -> None:
         """Close the source and raise SourceError if the unit or a column that a count read has changed.
 
         The comparison comes after the count, so that it detects every change between the version and the count.
         """
-        names = sorted(self._contents.keys() & {self.unit, *columns})
-        contents = duck.without_engine_errors(lambda: self._contents_of(names), _FAILURE)
-        if any(contents[name] != self._contents[name] for name in names):
+        counted = sorted(self._contents.keys() & {self.unit, *columns})
+
+        def read_again() -> dict[str, list[object]]:
+            known = ((name, self._categories[name]) for name in counted)
+            return self._contents_of(
+                [name for name, facts in known if facts is None or facts != self.snapshot.category_facts(name)]
+            )
+
+        contents = duck.without_engine_errors(read_again, _FAILURE)
+        if any(facts != self._contents[name] for name, facts in contents.items()):
             self.close()
             raise SourceError("frame was changed in place while it was open: open it again")
 
-    def _column_content(self, name: str, *, reads_texts: bool) -> list[object]:
-        """Return the kind or type of one column, its format, and the facts of its cells.
-
-        Categories are read as texts if the facts are for the version. Otherwise the categories are returned in place of
-        the kind, with the facts of their numbers, which are read faster.
-        """
-        kind, quoted = self.schema.entire.get(name), duck.quoted_name(name)
-        value = typed_values(self.types, [name])[name] if kind else f"{quoted}::VARCHAR"
+    def _column_content(self, name: str) -> list[object]:
+        """Return the kind or type of one column, its format, and the facts of its cells."""
+        kind = self.schema.entire.get(name)
+        value = typed_values(self.types, [name])[name] if kind else f"{duck.quoted_name(name)}::VARCHAR"
         with self.cursors.cursor_for_query() as cursor:
             self.snapshot.attach(cursor, [name])
-            if self.types[name] == "enum" and not reads_texts:
-                categories = cursor.execute(f"SELECT enum_range({quoted}) FROM {FRAME} LIMIT 1").fetchall()
-                return [categories, *column_facts(read_cells(cursor.sql(f"SELECT enum_code({quoted}) FROM {FRAME}")))]
             stream = cursor.sql(f"SELECT {value} FROM {FRAME}")
             facts = column_facts(read_cells(stream))
         return [kind.value if kind else self.types[name], *facts]

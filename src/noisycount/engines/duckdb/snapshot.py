@@ -114,6 +114,14 @@ class Snapshot:
     def attach(self, connection: Connection, names: Sequence[str]) -> None:
         """Make the table available as `frame` on a connection, with at least the given columns."""
 
+    def category_facts(self, name: str) -> list[object] | None:  # noqa: ARG002 - for tables with categories
+        """Return the categories of a column and a digest of their numbers, or a digest of both; None for other columns.
+
+        They are read faster than the texts of all cells. If they are the same again, so are the cells. If not, the
+        library may only have numbered other categories.
+        """
+        return None
+
 
 def take_snapshot(frame: Any, connection: Connection) -> Snapshot:
     """Take a snapshot of a table.
@@ -238,6 +246,13 @@ class _PandasTable(Snapshot):
         }
         connection.register(FRAME, Streamed(import_module("pyarrow").table(columns)))
 
+    def category_facts(self, name: str) -> list[object] | None:
+        """Return the categories of a column and a digest of their numbers; see `Snapshot.category_facts`."""
+        column = self.frame[name].array
+        if name in self.arrow or not hasattr(column, "codes"):
+            return None
+        return [column.categories.tolist(), hashlib.sha256(column.codes.tobytes()).hexdigest()]
+
 
 def _with_known_types(frame: Any) -> Any:
     """Give a type to categories without values, and to floats of 16 bits."""
@@ -290,3 +305,19 @@ class _ArrowTable(Snapshot):
     def attach(self, connection: Connection, names: Sequence[str]) -> None:
         """Register the stream of the columns."""
         connection.register(FRAME, Streamed(self.table.select([*(names or self.names[:1])])))
+
+    def category_facts(self, name: str) -> list[object] | None:
+        """Return a digest of the numbers and texts of each part of a column; see `Snapshot.category_facts`."""
+        from nanoarrow import c_array_stream  # noqa: PLC0415 - for frames only, and slow to import
+
+        digest: Any = hashlib.sha256()
+        sizes: list[object] = []
+        for batch in c_array_stream(self.table.select([name])):
+            numbers = batch.child(0)
+            if numbers.dictionary is None:
+                return None
+            buffers = [*numbers.view().buffers, *numbers.dictionary.view().buffers]
+            sizes.append([numbers.length, numbers.offset, *(buffer.size_bytes for buffer in buffers)])
+            for buffer in buffers:
+                digest.update(np.frombuffer(buffer, np.uint8) if buffer.size_bytes else b"")
+        return [sizes, digest.hexdigest()]
