@@ -23,12 +23,6 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def _locked_lock() -> Lock:
-    lock = Lock()
-    lock.acquire()
-    return lock
-
-
 @dataclass(slots=True, eq=False)
 class Task(Generic[Item, Result]):
     """A task of one thread, with its result or its error."""
@@ -37,8 +31,8 @@ class Task(Generic[Item, Result]):
     # the result, alone in its list; empty before the task has run, and if it raised an error
     results: list[Result] = field(default_factory=list)
     refusal: NoisyCountError | None = None  # the error that this task raised
-    # held until the task is done or its own thread must run it; creating a lock is a tenth of the work of an Event
-    turn: Lock = field(default_factory=_locked_lock)
+    # held in the queue until the task is done or its own thread must run it; an Event takes ten times as long to make
+    turn: Lock = field(default_factory=Lock)
     leads: bool = False  # True if the thread of this task runs the tasks of all waiting threads
     is_final: bool = False  # True if `undo` must leave the result as it is
 
@@ -118,8 +112,12 @@ class BatchQueue:
     def result(self, item: Item, go: Callable[[Batch[Item, Result]], None]) -> Result:
         """Run the task of an item with the function `go`, in a batch with other tasks, and return its result."""
         task = Task[Item, Result](item)
+        task.turn.acquire()
         try:
-            if not self._join_as_leader(task):
+            with self.lock:
+                self.waiting.append(task)
+                task.leads, self.led = not self.led, True
+            if not task.leads:
                 task.wait()
             if task.leads:
                 self._run_waiting_tasks(go)
@@ -135,14 +133,6 @@ class BatchQueue:
         with self.lock:
             tasks, self.waiting = self.waiting, []
         return tasks
-
-    def _join_as_leader(self, task: Task[Any, Any]) -> bool:
-        """Add a task to the queue, and return True if its thread must run the batch because no other thread does."""
-        with self.lock:
-            self.waiting.append(task)
-            task.leads = not self.led
-            self.led = True
-            return task.leads
 
     def _run_waiting_tasks(self, go: Callable[[Batch[Any, Any]], None]) -> None:
         """Run all waiting tasks, then make the first task that arrived meanwhile the leader of the next batch."""

@@ -185,10 +185,15 @@ class Keyring:
 
     folder: Path
     now: Callable[[], datetime] = _now
+    path: Path = field(init=False, repr=False, compare=False)  # file that stores the keys
+    _secret_path: Path = field(init=False, repr=False, compare=False)
     _parsed: tuple[bytes | None, Keys, Mapping[str, IssuedKey]] = field(
         default=(None, (), MappingProxyType({})), init=False, repr=False
     )  # content of the file, its keys in order, and its keys by their id
     _contents: dict[Path, "_FileContent"] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.path, self._secret_path = self.folder / "access.json", self.folder / "access.secret"
 
     @classmethod
     def from_config(cls, configuration: Config) -> Self:
@@ -197,15 +202,6 @@ class Keyring:
         if folder is None:
             raise ConfigError("keys are stored beside noisycount.toml, which is missing: write one")
         return cls(folder)
-
-    @property
-    def path(self) -> Path:
-        """File that stores the keys."""
-        return self.folder / "access.json"
-
-    @property
-    def _secret_path(self) -> Path:
-        return self.folder / "access.secret"
 
     def issued(self) -> Keys:
         """Return all keys that were ever issued, the oldest first."""
