@@ -139,7 +139,7 @@ def test_data_sets_cannot_be_changed(configured: Config) -> None:
             SURVEY + "kinds = {a = {kind = 'date', decimal = ','}}",
             '.kinds] a = {"kind": "date", "decimal": ","}: decimal belongs to a column of kind',
         ),
-        (SURVEY + "kinds = {a = {kind = 'real', decimals = 2}}", "'decimals' is nothing that is"),
+        (SURVEY + "kinds = {a = {kind = 'real', decimals = 2}}", "'decimals' is no part of a column's format"),
         (SURVEY + "encoding = 8", " encoding = 8: must be a text in quotes"),
         (SURVEY + 'encoding = "cp0"', ' encoding = "cp0": encoding must be one that Python knows'),
         (SURVEY + 'delimiter = ";;"', ' delimiter = ";;": delimiter must be one character'),
