@@ -241,9 +241,7 @@ def _named_tables(node: Node, schema: Schema) -> Iterator[str]:
                 yield from _named_tables(operand, schema)
 
 
-def _is_value(node: Node) -> bool:
-    """Return True if a node is a value of a person, or a date that is moved by a duration."""
-    return node[0] == "value" or (node[0] in {"+", "-"} and len(node) == 3 and node[2][0] == "duration")  # noqa: PLR2004
+_COMPUTED = ("value", "moved")  # nodes of values of a person, and of dates that are moved by a duration
 
 
 @frozen
@@ -280,7 +278,7 @@ class _TypedSyntax:
                 listed = [self.literal(choice) for choice in choices]
                 column = self.column(tested)
                 return _membership_predicate(column, self.convert_literals(column, listed, choices))
-            case ("between", tested, *ends) if any(map(_is_value, ends)):
+            case ("between", tested, *ends) if any(end[0] in _COMPUTED for end in ends):
                 bounds = zip((">=", "<="), ends, strict=True)
                 return tree.joined(
                     tree.And, [self.comparison(tested, tree.Operator(word), end) for word, end in bounds]
@@ -320,7 +318,7 @@ class _TypedSyntax:
         return tree.Comparison(left, operator, right)
 
     def operand(self, node: Node, beside: Kind = Kind.TEXT) -> tree.Column | tree.Literal:
-        is_column = node[0] in {"name", "function"} or _is_value(node)
+        is_column = node[0] in ("name", "function", *_COMPUTED)
         return self.column(node, beside) if is_column else self.literal(node)
 
     def column(self, node: Node, beside: Kind = Kind.TEXT) -> tree.Column:
@@ -331,8 +329,8 @@ class _TypedSyntax:
                 return _parsed_column(name, self.column(argument))
             case ("value", name, column, order, condition):
                 return self.person_value(name, column, order, condition)
-            case ("+" | "-" as sign, base, ("duration", amount, unit)):
-                return Shifted.from_duration(self.column(base), int(sign + amount), unit)
+            case ("moved", base, amount, unit):
+                return Shifted.from_duration(self.column(base), amount, unit)
             case ("function", name, _):
                 remedy = "write a date alone, in single quotes" if name == "date" else "write a number alone"
                 raise PredicateError(

@@ -333,7 +333,7 @@ class _Grammar:
         while symbol := self.take("-", "+"):
             if duration := self.take_kind("duration"):
                 amount, unit = duration.text.split(" ")
-                node = (symbol, node, ("duration", amount, unit.removesuffix("s")))
+                node = ("moved", node, int(symbol + amount), unit.removesuffix("s"))
             else:
                 node = (symbol, node, self.operand())
         return node
@@ -381,7 +381,7 @@ def misplaced_node_error(node: Node) -> PredicateError:
     """Return the error about a node in a place where it has no meaning."""
     dates = ""
     match node:
-        case ("-" | "+", *parts):
+        case ("-" | "+" | "moved", *parts):
             what = "arithmetic"
             dates = ", and dates in single quotes: '2026-01-31'" if parts[1:] else ""
         case (word, *_) if word in _MISPLACED:
