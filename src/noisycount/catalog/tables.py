@@ -14,7 +14,7 @@ from noisycount.catalog.catalog import DatasetRecord
 from noisycount.catalog.sources import FileSource, LazySource
 from noisycount.catalog.table_group import GroupTable, TableGroup
 from noisycount.engines.interface import CheckedSource
-from noisycount.engines.opening import join_files, join_served
+from noisycount.engines.opening import join_tables
 from noisycount.engines.table_checks import TablesCheck, check_tables
 from noisycount.engines.table_facts import joined_schema
 from noisycount.engines.tables import TablesSource
@@ -151,17 +151,13 @@ class TableGroupSource(LazySource):
             source.store_proofs()
 
     def _open(self) -> CheckedSource:
-        options: dict[str, Any] = {
-            "openers": {name: source.open_within for name, source in self.sources.items()},
-            "schema": self.schema,
-            "unit": self.unit,
-            "persons": self.group.persons,
-        }
-        server = self.group.server
-        return (
-            join_files(self.group.facts, **options)
-            if server is None
-            else join_served(server, self.group.facts, **options)
+        return join_tables(
+            self.group.server,
+            self.group.facts,
+            openers={name: source.open_within for name, source in self.sources.items()},
+            schema=self.schema,
+            unit=self.unit,
+            persons=self.group.persons,
         )
 
     def require_described(self, source: CheckedSource) -> None:

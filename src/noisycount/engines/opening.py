@@ -78,15 +78,12 @@ def table_names(place: ServerPlace) -> list[str]:
     return SqlSource.table_names(place)
 
 
-def join_files(facts: Sequence[TableFacts], **options: Any) -> TablesSource:  # noqa: ANN401 - those of `join`
-    """Open several tables of files together; see `duckdb.tables.join`."""
-    from noisycount.engines.duckdb.tables import join  # noqa: PLC0415 - on first use
+def join_tables(server: ServedTable | None, facts: Sequence[TableFacts], **options: Any) -> TablesSource:  # noqa: ANN401
+    """Open several tables of files, or of one server or cluster, together; see `tables.open_tables`."""
+    if server is None:
+        from noisycount.engines.duckdb.tables import join as join_files  # noqa: PLC0415 - on first use
 
-    return join(facts, **options)
-
-
-def join_served(server: ServedTable, facts: Sequence[TableFacts], **options: Any) -> TablesSource:  # noqa: ANN401
-    """Open several tables of one server or cluster together; see `sql.tables.join` and `spark.tables.join`."""
+        return join_files(facts, **options)
     if isinstance(server.place, ServerPlace) and server.place.is_cluster:
         from noisycount.engines.spark.tables import join as join_on_cluster  # noqa: PLC0415 - on first use
 

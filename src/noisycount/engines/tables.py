@@ -5,7 +5,7 @@ own table, and the number of its table. `TablesSource` counts them.
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -218,3 +218,37 @@ class TablesSource(EngineSource):
         """Close all tables."""
         for source in self.sources.values():
             source.close()
+
+
+def open_tables(  # noqa: PLR0913 - one argument a property of the tables
+    session: Any,  # noqa: ANN401 - of the engine
+    tables: Sequence[TableFacts],
+    make_counting: Callable[[Mapping[str, Any]], Counting],
+    *,
+    openers: Mapping[str, Callable[[Any], CheckedSource]],
+    schema: Schema,
+    unit: str,
+    persons: str | None,
+) -> TablesSource:
+    """Open several tables in one session of an engine, and return the source that counts them together.
+
+    Args:
+        session: The session, which the source closes; if the tables cannot be counted, it is closed here.
+        tables: The tables.
+        make_counting: Returns the counting of the open tables, which it has by their names.
+        openers: For each table, the function that opens it in the session.
+        schema: The schema of all tables, with qualified names.
+        unit: The column of persons, as the data set names it.
+        persons: The table that has a row of every person who counts; None: all persons of all tables count.
+
+    Raises:
+        SourceError: A table cannot be opened, or a public look-up has a key twice.
+    """
+    try:
+        sources = {name: open_table(session) for name, open_table in openers.items()}
+        counting = make_counting(sources)
+        require_single_keys(tables, counting)
+    except BaseException:
+        session.close()
+        raise
+    return TablesSource(tables, sources, schema, unit, persons, counting)

@@ -1,6 +1,7 @@
 """Several tables of files in one connection, as the view `records` that DuckDB counts."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -20,42 +21,20 @@ from noisycount.query.schema import Schema
 _REFUSAL = "the tables cannot be counted: check that their files are whole, and that memory is free"
 
 
-def join(
-    tables: Sequence[TableFacts],
-    *,
-    openers: Mapping[str, Callable[[duck.Cursors], DuckDBSource]],
-    schema: Schema,
-    unit: str,
-    persons: str | None,
-) -> TablesSource:
-    """Open several tables in one connection, and return the source that counts them together.
-
-    Args:
-        tables: The tables.
-        openers: For each table, the function that opens it in a connection.
-        schema: The schema of all tables, with qualified names.
-        unit: The column of persons, as the data set names it.
-        persons: The table that has a row of every person who counts; None: all persons of all tables count.
-
-    Raises:
-        SourceError: A table cannot be opened, or a public look-up has a key twice.
-    """
+def join(tables: Sequence[TableFacts], *, schema: Schema, **options: Any) -> TablesSource:  # noqa: ANN401 - of `open_tables`
+    """Open several tables in one connection, and return the source that counts them together; see `open_tables`."""
     session = duck.Cursors(duck.private_connection())
-    try:
-        sources = {name: open_table(session) for name, open_table in openers.items()}
+
+    def make_counting(sources: Mapping[str, DuckDBSource]) -> DuckDBCounting:
         parts = {name: _table_records(source) for name, source in sources.items()}
         records = joined.joined_records(tables, parts, schema.kinds)
         _create_view(session.connection, records, tables, schema)
         duck.lock(session.connection)
         kind = None if records.person is None else records.person.kind
         rows = Schema({**schema.kinds, **({} if kind is None else {UNIT: kind})})
-        open_view = session.cursor_for_query
-        counting = DuckDBCounting(open_view, UNIT, rows, None, _REFUSAL, parts)
-        joined.require_single_keys(tables, counting)
-    except BaseException:
-        session.close()
-        raise
-    return TablesSource(tables, sources, schema, unit, persons, counting)
+        return DuckDBCounting(session.cursor_for_query, UNIT, rows, None, _REFUSAL, parts)
+
+    return joined.open_tables(session, tables, make_counting, schema=schema, **options)
 
 
 def _table_records(source: DuckDBSource) -> Part:

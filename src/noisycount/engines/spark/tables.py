@@ -1,7 +1,8 @@
 """Several tables of one Spark cluster, which the cluster joins and counts."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any
 
 from noisycount.engines import tables as joined
 from noisycount.engines.counting import Part
@@ -19,31 +20,17 @@ _WITHOUT_ALIASES = (
 )
 
 
-def join(  # noqa: PLR0913 - one argument a property of the tables
-    server: ServedTable,
-    tables: Sequence[TableFacts],
-    *,
-    openers: Mapping[str, Callable[[Session], SparkSource]],
-    schema: Schema,
-    unit: str,
-    persons: str | None,
-) -> TablesSource:
-    """Open several tables of a cluster, and return the source that counts them together.
-
-    The arguments are those of `sql.tables.join`.
-    """
+def join(server: ServedTable, tables: Sequence[TableFacts], *, schema: Schema, **options: Any) -> TablesSource:  # noqa: ANN401 - of `open_tables`
+    """Open several tables of a cluster, and return the source that counts them together; see `sql.tables.join`."""
     if not isinstance(server.place, ServerPlace):
         raise TypeError(f"server must be a place of a cluster, got {server.place}")
     session = Session.open(server.place.url, server.place.shown)
-    try:
+
+    def make_counting(sources: Mapping[str, SparkSource]) -> SparkCounting:
         session.run(lambda: session.api.session.conf.set(*_WITHOUT_ALIASES), None)
-        sources = {name: open_table(session) for name, open_table in openers.items()}
-        counting = SparkCounting(session, server.seconds, lambda: _open_tables(session.api, tables, sources, schema))
-        joined.require_single_keys(tables, counting)
-    except BaseException:
-        session.close()
-        raise
-    return TablesSource(tables, sources, schema, unit, persons, counting)
+        return SparkCounting(session, server.seconds, lambda: _open_tables(session.api, tables, sources, schema))
+
+    return joined.open_tables(session, tables, make_counting, schema=schema, **options)
 
 
 def _open_tables(

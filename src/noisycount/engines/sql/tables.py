@@ -1,6 +1,7 @@
 """Several tables of one server, which the server joins and counts."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from noisycount.engines import tables as joined
 from noisycount.engines.counting import Part
@@ -12,35 +13,18 @@ from noisycount.engines.tables import TablesSource
 from noisycount.query.schema import Schema
 
 
-def join(  # noqa: PLR0913 - one argument a property of the tables
-    server: ServedTable,
-    tables: Sequence[TableFacts],
-    *,
-    openers: Mapping[str, Callable[[Server], SqlSource]],
-    schema: Schema,
-    unit: str,
-    persons: str | None,
-) -> TablesSource:
-    """Open several tables of a server, and return the source that counts them together.
+def join(server: ServedTable, tables: Sequence[TableFacts], *, schema: Schema, **options: Any) -> TablesSource:  # noqa: ANN401 - of `open_tables`
+    """Open several tables of a server, and return the source that counts them together; see `open_tables`.
 
-    Args:
-        server: One of the tables, whose address, account and time-out serve for all.
-        tables: The tables.
-        openers: For each table, the function that opens it on the server.
-        schema: The schema of all tables, with qualified names.
-        unit: The column of persons, as the data set names it.
-        persons: The table that has a row of every person who counts; None: all persons of all tables count.
-
-    Raises:
-        SourceError: A table cannot be opened, or a public look-up has a key twice.
+    `server` is one of the tables, whose address, account and time-out serve for all.
     """
     if not isinstance(server.place, ServerPlace):
         raise TypeError(f"server must be a place of a server, got {server.place}")
     session = Server.from_place(server.place, server.seconds)
-    sources = {name: open_table(session) for name, open_table in openers.items()}
-    parts = {name: Part(source.table.records, source.schema.kinds) for name, source in sources.items()}
-    records = joined.joined_records(tables, parts, schema.kinds)
 
-    counting = ServerCounting(session, "the tables", records, [each.table for each in sources.values()], parts)
-    joined.require_single_keys(tables, counting)
-    return TablesSource(tables, sources, schema, unit, persons, counting)
+    def make_counting(sources: Mapping[str, SqlSource]) -> ServerCounting:
+        parts = {name: Part(source.table.records, source.schema.kinds) for name, source in sources.items()}
+        records = joined.joined_records(tables, parts, schema.kinds)
+        return ServerCounting(session, "the tables", records, [each.table for each in sources.values()], parts)
+
+    return joined.open_tables(session, tables, make_counting, schema=schema, **options)
