@@ -1,5 +1,6 @@
 """Threads that count the same records at the same time share scans."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -12,6 +13,7 @@ from noisycount.catalog.catalog import DatasetSettings
 from noisycount.catalog.sources import LazySource
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.errors import SourceError
+from noisycount.ledger.transactions import Task
 from noisycount.query.language import parse
 from noisycount.query.predicate import Predicate
 from noisycount.release.records import Records
@@ -106,3 +108,15 @@ def test_who_fails_alone_is_told(source: LazySource, monkeypatch: pytest.MonkeyP
     (found,) = asked(source, scans, 1)
     with pytest.raises(SourceError, match="a scan"):
         found.result()
+
+
+@pytest.mark.parametrize("newest_size", [0, 1, 2])
+def test_a_scan_waits_for_more_threads_only_after_one_of_several(
+    source: LazySource, monkeypatch: pytest.MonkeyPatch, newest_size: int
+) -> None:
+    """A thread that is alone never waits."""
+    later = Task[Sequence[Predicate], list[int]]([parse("age < 3", source.schema)])
+    source.scans.newest_size = newest_size
+    monkeypatch.setattr(time, "sleep", lambda _: source.scans.waiting.append(later))
+    assert source.count([parse("age < 2", source.schema)]) == [2]
+    assert later.results == ([[3]] if newest_size > 1 else [])

@@ -21,7 +21,7 @@ from noisycount.ledger.entries import Request
 from noisycount.ledger.ledger import Ledger
 from noisycount.ledger.replies import Reply
 from noisycount.ledger.storage import _RETRY
-from noisycount.ledger.transactions import Batch, BatchQueue, Task
+from noisycount.ledger.transactions import BatchQueue, TakeMore, Task
 from tests.helpers.ledgers import TENTH, asked, narrow, watch_queries
 
 BUDGET = Fraction(1)
@@ -370,14 +370,16 @@ def test_threads_that_arrive_while_a_process_waits_for_the_file_share_its_transa
     assert file.verify().head.number == 4
 
 
-@pytest.mark.parametrize(("newest_size", "expected"), [(0, [1]), (1, [1]), (2, [1, 2])])
-def test_a_batch_waits_for_more_tasks_only_after_one_of_several(
-    monkeypatch: pytest.MonkeyPatch, newest_size: int, expected: Sequence[int]
-) -> None:
-    """A thread that is alone never waits."""
-    queue = BatchQueue(newest_size=newest_size)
-    monkeypatch.setattr(time, "sleep", lambda _: queue.waiting.append(Task(2)))
-    batch = Batch[int, None]([Task(1)], queue)
-    batch.gather(0.1)
-    Batch[int, None]([Task(1)]).gather(0.1)
-    assert [task.item for task in batch.tasks] == expected
+def test_a_batch_takes_tasks_that_arrive_while_it_runs() -> None:
+    """They have a result at its end, and the next batch does not run them again."""
+    queue, later, sizes = BatchQueue(), Task[Any, Any](2), list[int]()
+
+    def run(tasks: list[Task[Any, Any]], take_more: TakeMore) -> None:
+        queue.waiting += [] if later.is_done else [later]
+        assert take_more() == ([] if len(tasks) == 1 else [later])
+        sizes.append(len(tasks))
+        for task in tasks:
+            task.settle(lambda item: -item)
+
+    assert [queue.result(1, run), later.result(), queue.result(3, run)] == [-1, -2, -3]
+    assert sizes == [2, 1]

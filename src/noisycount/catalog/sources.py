@@ -4,6 +4,7 @@
 `catalog`.
 """
 
+import time
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -27,7 +28,7 @@ from noisycount.engines.places import COLUMNAR, files_of
 from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import ConfigError, SourceError
 from noisycount.frozen import frozen
-from noisycount.ledger.transactions import Batch, BatchQueue
+from noisycount.ledger.transactions import BatchQueue, TakeMore, Task
 from noisycount.query.grouping import CellQuestion, KeyCounts, KeyQuestion
 from noisycount.query.predicate import Predicate
 from noisycount.query.public_values import with_public_values
@@ -137,12 +138,14 @@ class LazySource(Source):
             return self._count_unchanged(predicates)
         return self.scans.result(predicates, self._count_in_one_scan)
 
-    def _count_in_one_scan(self, batch: Batch[Sequence[Predicate], list[int]]) -> None:
-        """Count the predicates of several threads in one scan."""
-        batch.gather(_GATHERING)
-        predicates = [predicate for task in batch.tasks for predicate in task.item]
+    def _count_in_one_scan(self, tasks: list[Task[Sequence[Predicate], list[int]]], take_more: TakeMore) -> None:
+        """Count the predicates of several threads in one scan. If the last scan had several, wait for further ones."""
+        if self.scans.newest_size > 1:
+            time.sleep(_GATHERING)
+            take_more()
+        predicates = [predicate for task in tasks for predicate in task.item]
         counts = iter(self._count_unchanged(predicates))
-        for task in batch.tasks:
+        for task in tasks:
             task.settle(lambda item: list(islice(counts, len(item))))
 
     def _count_unchanged(self, predicates: Sequence[Predicate]) -> list[int]:

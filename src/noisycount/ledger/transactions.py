@@ -75,24 +75,10 @@ class Task(Generic[Item, Result]):
         return self.results[0]
 
 
-@dataclass(slots=True, eq=False)
-class Batch(Generic[Item, Result]):
-    """Tasks that one thread runs for all waiting threads."""
-
-    tasks: list[Task[Item, Result]]
-    queue: "BatchQueue | None" = None  # where further tasks may wait; None: the batch is one task alone
-
-    def take_more(self) -> Sequence[Task[Item, Result]]:
-        """Add the tasks that have arrived since to the batch, and return them."""
-        more = [] if self.queue is None else self.queue.take()
-        self.tasks.extend(more)
-        return more
-
-    def gather(self, seconds: float) -> None:
-        """Add the tasks that arrive within some seconds, if the batch before had several tasks; else do not wait."""
-        if self.queue is not None and self.queue.newest_size > 1:
-            time.sleep(seconds)
-            self.take_more()
+# A function that adds the tasks that have arrived since to a batch, and returns them.
+TakeMore = Callable[[], list[Task[Any, Any]]]
+# A function that runs the tasks of a batch, and may add further tasks to it.
+Run = Callable[[list[Task[Item, Result]], TakeMore], None]
 
 
 @dataclass(slots=True, eq=False)
@@ -109,8 +95,8 @@ class BatchQueue:
     led: bool = False  # True if a thread runs a batch now or is about to
     newest_size: int = 0  # number of tasks of the newest batch
 
-    def result(self, item: Item, go: Callable[[Batch[Item, Result]], None]) -> Result:
-        """Run the task of an item with the function `go`, in a batch with other tasks, and return its result."""
+    def result(self, item: Item, run: Run[Item, Result]) -> Result:
+        """Run the task of an item with the function `run`, in a batch with other tasks, and return its result."""
         task = Task[Item, Result](item)
         task.turn.acquire()
         try:
@@ -120,35 +106,37 @@ class BatchQueue:
             if not task.leads:
                 task.wait()
             if task.leads:
-                self._run_waiting_tasks(go)
+                self._run_waiting_tasks(run)
         except BaseException:
             self._withdraw_task(task)
             raise
         if not task.is_done:
-            go(Batch([task]))
+            run([task], list)  # alone
         return task.result()
 
-    def take(self) -> list[Task[Any, Any]]:
-        """Return the waiting tasks, which no longer wait then."""
-        with self.lock:
-            tasks, self.waiting = self.waiting, []
-        return tasks
-
-    def _run_waiting_tasks(self, go: Callable[[Batch[Any, Any]], None]) -> None:
+    def _run_waiting_tasks(self, run: Run[Any, Any]) -> None:
         """Run all waiting tasks, then make the first task that arrived meanwhile the leader of the next batch."""
-        batch = Batch[Any, Any](self.take(), self)
+        batch = list[Task[Any, Any]]()
+
+        def take_more() -> list[Task[Any, Any]]:
+            with self.lock:
+                more, self.waiting = self.waiting, []
+            batch.extend(more)
+            return more
+
+        take_more()
         try:
-            go(batch)
+            run(batch, take_more)
         except BaseException as error:
-            for task in batch.tasks:
+            for task in batch:
                 task.undo()
-            if len(batch.tasks) == 1 or not isinstance(error, Exception):
+            if len(batch) == 1 or not isinstance(error, Exception):
                 raise
         finally:
             with self.lock:
-                self.newest_size = len(batch.tasks)
+                self.newest_size = len(batch)
                 self._appoint_next_leader()
-            for task in batch.tasks:
+            for task in batch:
                 task.wake()
 
     def _withdraw_task(self, task: Task[Any, Any]) -> None:
@@ -316,7 +304,7 @@ class Transactions:
         is_recent = getattr(self.readings, "is_shared", False) and self.readings.is_recent
         return is_recent or (self.is_newest and not self.is_on_server)
 
-    def _write(self, batch: Batch[tuple[Work[Any], bool], Any]) -> None:
+    def _write(self, batch: list[Task[tuple[Work[Any], bool], Any]], take_more: TakeMore) -> None:
         """Run tasks in one transaction, also those that arrived while this process waited for the file.
 
         If this process had to wait for the file, it pauses before its next transaction, so that the other process gets
@@ -336,8 +324,8 @@ class Transactions:
                 self.is_newest = True
                 draft = state.draft()
                 before = draft.head
-                _run(batch.tasks[:], connection, state, draft)
-                _run(batch.take_more(), connection, state, draft)
+                _run(batch, connection, state, draft)
+                _run(take_more(), connection, state, draft)
                 write(connection, draft.unwritten, draft.unwritten_replies)
         finally:
             self.is_newest = False
