@@ -40,7 +40,7 @@ def test_the_unit_is_fixed(ledger_url: str) -> None:
     """Rows and persons never share a budget."""
     with Ledger.open(ledger_url) as ledger:
         ledger.describe("survey", PERSONS)
-        with pytest.raises(LedgerError, match="written down with another unit"):
+        with pytest.raises(LedgerError, match="has another unit in the ledger"):
             ledger.describe("survey", ROWS, PERSONS)
         assert ledger.descriptions() == {"survey": PERSONS}
 

@@ -299,7 +299,7 @@ def test_a_forged_question_is_one_line(run: Run, refused: Refused, here: Path, q
     with Ledger.open(f"sqlite:///{here}/ledger.db") as ledger:
         ledger.store(ledger.reserve("forged", request, Fraction(1))[0], 5)
     for words in (("ledger", "show"), ("plan", "--epsilon", "0.1", "--guess-from", "forged")):
-        assert "key 'forged' of the ledger has a question that no noisycount" in refused(*words)
+        assert "key 'forged' of the ledger has a question that no version of noisycount wrote" in refused(*words)
     assert run("ledger", "show", "--json").object["entries"][0]["question"] == question
     assert run("ledger", "verify").status == 0
 
@@ -440,7 +440,7 @@ def test_a_forged_table_is_one_line(
         entry, _ = ledger.reserve("forged", request, Fraction(1))
         if answer is not None:
             ledger.store(entry, answer)
-    assert "key 'forged' of the ledger has a question that no noisycount" in refused("ledger", "show")
+    assert "key 'forged' of the ledger has a question that no version of noisycount wrote" in refused("ledger", "show")
     assert run("ledger", "show", "--json").status == 0
     refused("plan", "--epsilon", "0.1", "--guess-from", "forged")
     refused("risk", "--key", "forged")
