@@ -7,8 +7,8 @@ import pytest
 from noisycount.charts.answer_picture import (
     NARROW,
     WIDE,
+    CountInterval,
     CountPicture,
-    Estimated,
     LinesPicture,
     Point,
     bar_svg,
@@ -29,9 +29,14 @@ def frame_of(picture: Picture, width: float) -> Frame:
 @pytest.mark.parametrize("width", [NARROW, WIDE])
 @pytest.mark.parametrize(
     "answer",
-    [Estimated(82, 62, 102), Estimated(-30, -60, 0), Estimated(10**9, 10**9 - 1, 10**9 + 1), Estimated(0, 0, 0)],
+    [
+        CountInterval(82, 62, 102),
+        CountInterval(-30, -60, 0),
+        CountInterval(10**9, 10**9 - 1, 10**9 + 1),
+        CountInterval(0, 0, 0),
+    ],
 )
-def test_a_count_lies_in_its_interval_on_an_axis_from_0(answer: Estimated, width: float) -> None:
+def test_a_count_lies_in_its_interval_on_an_axis_from_0(answer: CountInterval, width: float) -> None:
     """The axis holds 0, the interval and the answer, and has numbers at whole counts; no legend, as there is one."""
     frame = frame_of(CountPicture(answer).picture(width), width)
     (band,), (rule,) = marks_of(frame, BandMark), marks_of(frame, RuleMark)
@@ -47,7 +52,7 @@ def test_a_count_lies_in_its_interval_on_an_axis_from_0(answer: Estimated, width
 def test_a_refined_count_is_a_curve_with_a_legend() -> None:
     """Both are named, and the curve ends with the axis."""
     curve = [(float(count), 1 / (1 + count)) for count in range(500)]
-    shown = CountPicture(Estimated(-5, -35, 25), Estimated(4, 0, 22), curve)
+    shown = CountPicture(CountInterval(-5, -35, 25), CountInterval(4, 0, 22), curve)
     frame = frame_of(shown.picture(NARROW), NARROW)
     assert [name for name, _ in frame.legend] == ["the answer: −5, from −35 to 25", "refined: 4, from 0 to 22"]
     assert shown.description == "the answer: −5, from −35 to 25; refined: 4, from 0 to 22"
@@ -63,7 +68,7 @@ def test_a_refined_count_is_a_curve_with_a_legend() -> None:
 )
 def test_what_says_no_more_is_left_out(refined: tuple[int, int, int], *, differs: bool) -> None:
     """A refined count that moves by less than a quarter of the ± is none."""
-    assert Estimated(*refined).differs(Estimated(91, 71, 111)) is differs
+    assert CountInterval(*refined).differs(CountInterval(91, 71, 111)) is differs
 
 
 MONTHS = [f"{year}-{month:02d}" for year in (2025, 2026) for month in range(1, 13)]
@@ -76,7 +81,7 @@ def line(
     """Give the counts of periods, which rise by one from each to the next unless their steps are given."""
     places = steps or list(range(len(labels)))
     return [
-        Point(name, place, label, Estimated(middle + place, middle + place + low, middle + place + 5))
+        Point(name, place, label, CountInterval(middle + place, middle + place + low, middle + place + 5))
         for place, label in zip(places, labels, strict=True)
     ]
 
@@ -160,7 +165,7 @@ def test_a_ribbon_below_0_stays_on_the_axes(middle: float) -> None:
 @pytest.mark.parametrize("low", [-2_000_000.0, 0.0])
 def test_no_number_of_an_axis_vanishes(low: float) -> None:
     """The picture has room for the numbers at both ends of the axis."""
-    picture = CountPicture(Estimated(10**6, low, 3 * 10**6)).picture(NARROW)
+    picture = CountPicture(CountInterval(10**6, low, 3 * 10**6)).picture(NARROW)
     drawn = ET.fromstring(page_svg(picture, "a", "b"))  # noqa: S314 - our own
     (axes,) = drawn.iter("g")
     left = float(re.findall(r"[\d.]+", axes.attrib["transform"])[0])
@@ -180,6 +185,6 @@ def test_names_are_escaped() -> None:
 
 def test_bars_stay_inside() -> None:
     """A bar below 0 begins at its end, and nothing leaves the picture."""
-    text = bar_svg(Estimated(-5, -8, -2), (-10, 100), Estimated(1.0, 0, 200))
+    text = bar_svg(CountInterval(-5, -8, -2), (-10, 100), CountInterval(1.0, 0, 200))
     assert 'x="45.5" y="3" width="45.5"' in text
     assert "M90.9 25H1000" in text

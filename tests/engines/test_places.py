@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisycount.display.texts import without_passwords
-from noisycount.engines.opening import files
+from noisycount.engines.opening import file_engine
 from noisycount.engines.places import ServerPlace, is_server, state_of
 from noisycount.errors import SourceError
 from noisycount.query.language import parse
@@ -23,7 +23,7 @@ def test_a_file_is_opened_with_what_its_owner_says(tmp_path: Path) -> None:
     """The unit and the columns reach the engine."""
     path = tmp_path / "records.csv"
     path.write_text("person,age,note\n1,31,x\n1,32,y\n2,29,z\n")
-    with files().open_unprepared(path, unit="person", columns=["age"]) as source:
+    with file_engine().open_unprepared(path, unit="person", columns=["age"]) as source:
         assert [*source.schema] == ["age"]
         assert source.count([parse("age > 30", source.schema)]) == [1]
 
@@ -31,7 +31,7 @@ def test_a_file_is_opened_with_what_its_owner_says(tmp_path: Path) -> None:
 def test_a_file_of_no_engine_is_refused(tmp_path: Path) -> None:
     """The message lists the endings that can be read."""
     with pytest.raises(SourceError, match=r"unknown extension '.xls': use .csv, .tsv, .csv.gz, "):
-        files().open_unprepared(tmp_path / "records.xls")
+        file_engine().open_unprepared(tmp_path / "records.xls")
 
 
 @pytest.mark.parametrize(
@@ -44,17 +44,17 @@ def test_a_file_of_no_engine_is_refused(tmp_path: Path) -> None:
 def test_a_file_of_another_ending_is_refused_with_a_remedy(tmp_path: Path, name: str, remedy: str) -> None:
     """Also one whose content could be read."""
     with pytest.raises(SourceError, match=f"unknown extension .*; {remedy}$"):
-        files().open_unprepared(tmp_path / name)
+        file_engine().open_unprepared(tmp_path / name)
 
 
 def test_a_packed_file_is_known_by_both_its_endings(tmp_path: Path) -> None:
     """In whatever case; a packed file of another kind is refused by name."""
     path = tmp_path / "records.of.2020.CSV.GZ"
     path.write_bytes(gzip.compress(b"age\n31\n"))
-    with files().open_unprepared(path) as source:
+    with file_engine().open_unprepared(path) as source:
         assert source.count([parse("age = 31", source.schema)]) == [1]
     with pytest.raises(SourceError, match=r"unknown extension '.parquet.gz': use .csv, .tsv"):
-        files().open_unprepared(tmp_path / "records.parquet.gz")
+        file_engine().open_unprepared(tmp_path / "records.parquet.gz")
 
 
 @pytest.mark.thorough

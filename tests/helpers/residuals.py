@@ -3,7 +3,7 @@
 import math
 from collections.abc import Collection, Sequence
 
-from noisycount.model.tables.combined import Margin, margin_errors, margins_within, rows
+from noisycount.model.tables.combined import Margin, margin_errors, margins_within, row_count
 
 
 def residual_errors(sizes: Sequence[int], margins: Collection[Margin], rho: float) -> dict[Margin, float]:
@@ -35,7 +35,7 @@ def residual_precisions(sizes: Sequence[int], margins: Collection[Margin]) -> di
     """
     roots = _roots(sizes, margins)
     return {
-        margin: rows(sizes, margin)
+        margin: row_count(sizes, margin)
         * math.fsum((-1) ** len(larger - margin) * root for larger, root in roots.items() if larger >= margin)
         for margin in roots
     }
@@ -44,6 +44,8 @@ def residual_precisions(sizes: Sequence[int], margins: Collection[Margin]) -> di
 def _roots(sizes: Sequence[int], margins: Collection[Margin]) -> dict[Margin, float]:
     """Return √g of each residual."""
     return {
-        margin_within: math.sqrt(math.fsum(1 / rows(sizes, margin) for margin in margins if margin >= margin_within))
+        margin_within: math.sqrt(
+            math.fsum(1 / row_count(sizes, margin) for margin in margins if margin >= margin_within)
+        )
         for margin_within in margins_within(margins)
     }

@@ -32,7 +32,7 @@ class Noise:
     is_discrete: bool = False  # whether it lives on the integers
     # the densities at error, error − 1, ... and so on, if there is a fast way
     run: Callable[[arb, int], list[arb]] | None = None
-    is_tabled: bool = False  # whether it is taken to end at its reach
+    is_published_table: bool = False  # whether it is taken to end at its reach
 
 
 def noise_of(mechanism: Mechanism) -> Noise:
@@ -169,7 +169,7 @@ def _tabled(weights: Sequence[arb], width: arb) -> Noise:
         width=width,
         reach=arb(end),
         is_discrete=True,
-        is_tabled=True,
+        is_published_table=True,
     )
 
 

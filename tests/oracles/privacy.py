@@ -102,7 +102,7 @@ def _threshold(pair: Pair, weights: list[arb], noise: Noise) -> arb | None:
     high, low = arb(pair.last), arb(pair.first - 1)
     while _excess(pair, weights, noise, high) <= 0:
         high, step = high + step, 2 * step
-        if noise.is_tabled and high > pair.last + noise.reach:
+        if noise.is_published_table and high > pair.last + noise.reach:
             return None
     step = 2 * noise.width + 2
     while _excess(pair, weights, noise, low) > 0:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import noisycount as nc
-from noisycount.analysis.evaluation.evaluation import ESTIMATES, Estimated
+from noisycount.analysis.evaluation.evaluation import ESTIMATES, EstimateKind
 from noisycount.analysis.posterior.refine import refine_array
 from noisycount.model.noises.additive import SymmetricNoise
 
@@ -29,7 +29,7 @@ class Drawn:
 def drawn(  # noqa: PLR0913, PLR0917 - what is simulated
     population: nc.Population,
     noise: SymmetricNoise,
-    by: Estimated,
+    by: EstimateKind,
     runs: int,
     seed: int,
     assumed: nc.Population | None = None,
@@ -48,7 +48,11 @@ def drawn(  # noqa: PLR0913, PLR0917 - what is simulated
 
 
 def assert_agrees(
-    found: Drawn, population: nc.Population, noise: nc.Mechanism, by: Estimated, assumed: nc.Population | None = None
+    found: Drawn,
+    population: nc.Population,
+    noise: nc.Mechanism,
+    by: EstimateKind,
+    assumed: nc.Population | None = None,
 ) -> None:
     """Check that all three averages agree within five standard errors, or five runs if nothing happened."""
     tied = np.abs(found.away - found.raw) <= 1e-11 * np.maximum(1.0, np.maximum(found.away, found.raw))
@@ -69,7 +73,7 @@ def assert_agrees(
 @pytest.mark.parametrize("noise", [nc.Laplace(10), nc.DiscreteLaplace(10)])
 @pytest.mark.parametrize("assumed", [None, nc.Binomial(1000, 0.31)])
 def test_a_million_runs_agree_with_the_exact_figures(
-    by: Estimated, noise: SymmetricNoise, assumed: nc.Population | None
+    by: EstimateKind, noise: SymmetricNoise, assumed: nc.Population | None
 ) -> None:
     """N = 1000, p = 0.3, ε = 0.1; a false alarm has a chance of 2e-6 a figure."""
     law = nc.Binomial(1000, 0.3)
@@ -80,7 +84,7 @@ def test_a_million_runs_agree_with_the_exact_figures(
 @pytest.mark.parametrize("by", ESTIMATES)
 @pytest.mark.parametrize(("population", "noise"), PAIRS)
 def test_every_population_and_noise_is_drawn_right(
-    by: Estimated, population: nc.Population, noise: SymmetricNoise
+    by: EstimateKind, population: nc.Population, noise: SymmetricNoise
 ) -> None:
     """Fewer runs, at 5 standard errors."""
     assert_agrees(drawn(population, noise, by, 30_000, 2), population, noise, by)

@@ -63,7 +63,7 @@ _POINTS = 12  # their polynomial follows a smooth log density over 1/8 standard 
 
 
 @frozen(eq=False)
-class Interpolated:
+class LocalInterpolation:
     """Local interpolation of equally spaced values: at each position the polynomial through the nearest twelve."""
 
     first: float  # position of the first value
@@ -271,7 +271,7 @@ def _smooth_difference(
     first, chances = _difference_on_lattice(one, other, ends, others, stride)
     kept = np.flatnonzero(chances >= chances.max() * math.exp(-_DEPTH))
     logs = np.log(chances[kept[0] : kept[-1] + 1])
-    curve = Interpolated(float(first + stride * int(kept[0])), float(stride), logs)
+    curve = LocalInterpolation(float(first + stride * int(kept[0])), float(stride), logs)
     return smooth_law([LogFactor(curve, support=curve.ends, is_log_concave=False)])
 
 

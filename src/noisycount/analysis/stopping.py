@@ -167,7 +167,7 @@ class StoppedChain:
         nearest = np.minimum(high - counts, counts - low + 1)
         cells = np.flatnonzero(stopped < self.rates.size - 1)
         if cells.size:
-            chain = _NoErrorPublished(self, counts[cells], low[cells], high[cells], stopped[cells])
+            chain = _NoErrorProbabilities(self, counts[cells], low[cells], high[cells], stopped[cells])
             while (goes_on := chain.prices < self.rates.size - 1).any():
                 goes_on &= chain.rate * nearest[cells] <= depth
                 left = cells[~goes_on]
@@ -181,7 +181,7 @@ class StoppedChain:
         return chances
 
 
-class _NoErrorPublished:
+class _NoErrorProbabilities:
     """Probabilities v_i(y) = P[no published answer outside the range before price i | Y_i = y], for several ranges.
 
     An answer that reaches its threshold is published. With edge = min(threshold, low):

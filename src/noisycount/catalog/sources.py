@@ -23,7 +23,7 @@ from noisycount.catalog.folder import Copies, make_private
 from noisycount.engines.check import Check
 from noisycount.engines.formats import ColumnFormat
 from noisycount.engines.interface import CheckedSource, Source, require_readable
-from noisycount.engines.opening import files
+from noisycount.engines.opening import file_engine
 from noisycount.engines.places import COLUMNAR, files_of
 from noisycount.engines.views.relations import UnitClaim
 from noisycount.errors import ConfigError, SourceError
@@ -341,10 +341,10 @@ class FileSource(LazySource):
         copy = None if self._copies is None else self._copies.place(self.name, record.reading_digest)
         if copy is None or not copy.is_file():
             return None
-        files().require_stable(self.place, self.settings.table, self._claim(record.unit))
+        file_engine().require_stable(self.place, self.settings.table, self._claim(record.unit))
         self.copy = content = Contents(self.folder).read_files((copy,))
         self.kept_proofs, chosen, forms = content.proof_count, self.settings.columns, self._counted_record.columns
-        return files().of_copy(copy, forms, content.proofs, unit=record.unit, columns=chosen, session=session)
+        return file_engine().of_copy(copy, forms, content.proofs, unit=record.unit, columns=chosen, session=session)
 
     @property
     def _counted_record(self) -> DatasetRecord:
@@ -406,7 +406,7 @@ class FileSource(LazySource):
         session: Any = None,  # noqa: ANN401 - of an engine
     ) -> CheckedSource:
         """Open the records in their files. A copy of their values is written to `draft`."""
-        return files().open_unprepared(
+        return file_engine().open_unprepared(
             self.place,
             unit=unit,
             columns=self.settings.columns,

@@ -31,7 +31,7 @@ _BAND, _CURVE = 34.0, 88.0  # heights of the axes without and with the curve of 
 
 
 @frozen
-class Estimated:
+class CountInterval:
     """A noisy or refined count and its interval, in rows or persons."""
 
     value: float
@@ -56,8 +56,8 @@ class Estimated:
 class CountPicture:
     """A count on a horizontal axis from 0: its interval as a band, and the curve of the refined count, if given."""
 
-    answer: Estimated
-    refined: Estimated | None = None  # estimate from the answer and public knowledge
+    answer: CountInterval
+    refined: CountInterval | None = None  # estimate from the answer and public knowledge
     curve: Sequence[tuple[float, float]] = ()  # pairs (count, its posterior probability)
     unit: str = "persons"  # what is counted; the title of the axis
 
@@ -95,7 +95,7 @@ class Point(NamedTuple):
     line: str  # name of the line that the point belongs to
     period: int  # index of the period; consecutive periods differ by 1
     label: str  # label of the period, such as 2026-01
-    estimate: Estimated
+    estimate: CountInterval
 
 
 _TALL = 210.0  # height of the axes
@@ -166,7 +166,7 @@ def _period_names(labels: Mapping[int, str]) -> dict[int, str]:
     return names
 
 
-def bar_svg(answer: Estimated, ends: tuple[float, float], refined: Estimated | None = None) -> str:
+def bar_svg(answer: CountInterval, ends: tuple[float, float], refined: CountInterval | None = None) -> str:
     """Return the SVG text of a table row: a bar from 0 to the answer with its interval, and below it the refined count.
 
     Args:
@@ -179,7 +179,7 @@ def bar_svg(answer: Estimated, ends: tuple[float, float], refined: Estimated | N
     def x_pixel(value: float) -> float:
         return (min(max(value, low), high) - low) / (high - low) * 1000
 
-    def interval_marks(kind: str, count: Estimated, middle: float) -> Iterator[str]:
+    def interval_marks(kind: str, count: CountInterval, middle: float) -> Iterator[str]:
         yield _path_element(kind, f"M{pixels(x_pixel(count.low))} {middle}H{pixels(x_pixel(count.high))}")
         yield _path_element(kind, f"M{pixels(x_pixel(count.value))} {middle - 5}V{middle + 5}")
 

@@ -15,7 +15,7 @@ from noisycount.charts.plot_picture import plot_picture
 from noisycount.charts.privacy import NamedCurve, PrivacyView, privacy_picture
 from noisycount.charts.refined_table import posterior_dots, refined_picture
 from noisycount.charts.refinement import AnswerCurve, RefinementCurves, answer_picture, refinement_picture
-from noisycount.charts.table import TableBars, is_tabled, table_picture
+from noisycount.charts.table import TableBars, is_published_table, table_picture
 from noisycount.charts.vega import vega_lite
 from noisycount.display.values import shortened_repr
 from noisycount.errors import NoisyCountError, install_hint
@@ -42,7 +42,7 @@ def build_picture(result: object) -> Picture:
         where = getattr(result, "where", "an answer with noise")
         unit = "records" if getattr(result, "unit", None) is None else "persons"
         return answer_picture(AnswerCurve.from_answer(result), where, unit)
-    if is_tabled(result):
+    if is_published_table(result):
         return table_picture(TableBars.from_table(result))
     raise ValueError(
         "result must be a Posterior, a TablePosterior, a PrivacyCurve, a Release, a TableRelease "

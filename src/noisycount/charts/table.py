@@ -85,7 +85,7 @@ MOST_KINDS = 4  # number of colours that readers with any colour vision can dist
 _STANDARD_ERRORS = 2  # half-length of the line at a sum, in standard errors
 
 
-def is_tabled(result: object) -> bool:
+def is_published_table(result: object) -> bool:
     """Return True if a result is a published table; its first level contains the cells."""
     return all(hasattr(result, name) for name in ("answers", "labels", "rows", "confidence"))
 

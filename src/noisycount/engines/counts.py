@@ -232,7 +232,7 @@ def _cell_pairs(question: CellQuestion, records: expressions.StatementRecords) -
     pairs = all_pairs.subquery("all_pairs")
     groups = [question.keys.key(cell) for cell in range(len(question.keys))]
     tags = [group_text(group, question.salt) for group in [*groups, *[None] * question.has_other]]
-    listed = dialect.listed("tags", {"tag": (tags, dialect.text_type)})
+    listed = dialect.value_table("tags", {"tag": (tags, dialect.text_type)})
     is_set = sa.and_(pairs.c.cell.is_not(None), dialect.is_set(pairs.c.m))
     nothing = (pairs.c.cell.is_(None), dialect.text_literal(""))
     tagged = sa.select(
@@ -250,7 +250,7 @@ def _cells_of_nodes(question: CellQuestion, several: Sequence[int], dialect: Dia
         "cell": (np.concatenate(cells), sa.BigInteger()),
         "node": (np.concatenate(nodes), sa.BigInteger()),
     }
-    return dialect.listed("nodes", columns)
+    return dialect.value_table("nodes", columns)
 
 
 def _number_ends(question: CellQuestion, several: Sequence[int]) -> list[int]:
@@ -274,7 +274,7 @@ def _join_cells(keys: KeySet, rows: sa.FromClause, dialect: Dialect) -> tuple[sa
         f"c{number}": (_key_codes(part, values, dialect)[indices], expressions.key_type(part, dialect))
         for number, (part, values, indices) in enumerate(cells)
     }
-    listed = dialect.listed("listed_cells", columns)
+    listed = dialect.value_table("listed_cells", columns)
     named = zip(expressions.key_names(keys.parts), columns, strict=True)
     same = [rows.c[key].is_not_distinct_from(listed.c[name]) for key, name in named]
     return rows.outerjoin(listed, sa.and_(*same)), listed.c.place - whole(1)
@@ -308,7 +308,7 @@ def _join_part(  # noqa: PLR0913, PLR0917 - parts of one join
     present = {index: value for index, value in codes.items() if value is not None}
     type_ = expressions.key_type(part, dialect)
     columns: Lists = {"value": (list(present.values()), type_), "code": (np.array([*present], np.int64), sa.Integer())}
-    listed = dialect.listed(f"l{number}", columns)
+    listed = dialect.value_table(f"l{number}", columns)
     value = dialect.text(listed.c.value) if type_ is dialect.text_type else listed.c.value
     once = _keys_joined_once({"value": value}, listed.c.code).subquery(f"v{number}")
     joined = joined.outerjoin(once, key == once.c.value)
@@ -339,7 +339,7 @@ def _listed_cell(
 ) -> tuple[sa.FromClause, Expression]:
     """Join with the list of cells by the indices of their keys. Return the join and the cell."""
     codes: Lists = {f"p{n}": (keys.codes[:, n], sa.Integer()) for n in range(len(indices))}
-    listed = dialect.listed("listed_cells", codes)
+    listed = dialect.value_table("listed_cells", codes)
     once = _keys_joined_once({name: listed.c[name] for name in codes}, listed.c.place).subquery("cells")
     same = [once.c[f"p{n}"] == index for n, index in enumerate(indices)]
     return joined.outerjoin(once, sa.and_(*same)), once.c.code - whole(1)

@@ -221,7 +221,7 @@ class Dialect:
         """Return a flag as a condition."""
         return flag == ONE
 
-    def listed(self, name: str, columns: Lists) -> sa.FromClause:
+    def value_table(self, name: str, columns: Lists) -> sa.FromClause:
         """Return rows of bound values, numbered from 1 in the column `place`."""
         rows = list(zip(*(_values(values) for values, _ in columns.values()), strict=True))
         if len(rows) * len(columns) > self.most_bound:

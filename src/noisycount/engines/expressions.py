@@ -76,7 +76,7 @@ def _double_from(edge: float) -> float:
 
 
 @frozen
-class Blank(tree.Literal):
+class LiteralBlank(tree.Literal):
     """A placeholder for a literal in the shape of a predicate: its kind, and its number in the statement as `value`."""
 
     value: int
@@ -86,7 +86,7 @@ class Blank(tree.Literal):
 
 
 def shape_of(predicate: tree.Predicate, values: list[Any]) -> tree.Predicate:
-    """Return the predicate with a `Blank` for each literal, and append the literals' values to `values`.
+    """Return the predicate with a `LiteralBlank` for each literal, and append the literals' values to `values`.
 
     Predicates of one shape share a statement, which is compiled once. Patterns, and texts with half a surrogate pair,
     belong to the shape. A value of a person that occurs twice has one shape, so that it is computed once.
@@ -102,13 +102,13 @@ def shape_of(predicate: tree.Predicate, values: list[Any]) -> tree.Predicate:
 
 
 def _with_blank_literals(predicate: tree.Predicate, values: list[Any]) -> tree.Predicate:
-    """Return the predicate with a `Blank` for each literal outside values of a person."""
+    """Return the predicate with a `LiteralBlank` for each literal outside values of a person."""
 
     def blank(literal: tree.Literal) -> tree.Literal:
         if isinstance(literal.value, str) and _SURROGATE.search(literal.value):
             return literal
         values.append(literal.value)
-        return Blank(literal.kind, len(values) - 1)
+        return LiteralBlank(literal.kind, len(values) - 1)
 
     match predicate:
         case tree.Comparison(left, operator, tree.Literal() as right):
@@ -327,7 +327,7 @@ class StatementRecords:
         if isinstance(operand, tree.Column):
             return self.value(operand, kind)
         value = operand.value
-        if isinstance(operand, Blank):
+        if isinstance(operand, LiteralBlank):
             type_ = self.dialect.text_type if kind is Kind.TEXT else type_of(kind)
             return sa.bindparam(blank_name(operand.value), type_=type_)
         if kind is Kind.TEXT:

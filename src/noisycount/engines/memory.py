@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from noisycount.engines.check import Check, ColumnCheck
 from noisycount.engines.interface import CheckedSource, missing_units_error
-from noisycount.engines.truth import Record, kept_groups, sortable, truth, unit_text, with_person_values
+from noisycount.engines.truth import Record, kept_groups, sort_key, truth, unit_text, with_person_values
 from noisycount.errors import SourceError
 from noisycount.frozen import frozen
 from noisycount.query.grouping import OUTSIDE, CellQuestion, EachValue, GroupBy, Key, KeyCounts, KeyQuestion
@@ -35,7 +35,7 @@ class Unit:
         if column is None:
             return cls(number, "")
         value = record[column]
-        return cls(sortable(value), unit_text(value))
+        return cls(sort_key(value), unit_text(value))
 
 
 Keys: TypeAlias = tuple[Key, ...]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from noisycount.engines.sql.source import SqlSource
 
 
-def files() -> "type[DuckDBSource]":
+def file_engine() -> "type[DuckDBSource]":
     """Return the engine of files, folders and lakes."""
     from noisycount.engines.duckdb.source import DuckDBSource  # noqa: PLC0415 - on first use
 
@@ -53,7 +53,7 @@ def open_served_table(
         SourceError: If the table cannot be opened, or its engine has no certificate.
     """
     if isinstance(place, LakePlace):
-        return files().of_lake(place, **options)
+        return file_engine().of_lake(place, **options)
     from noisycount.engines.conformance.suite import suite_hash  # noqa: PLC0415 - on first use
 
     source = _server_engine(place).open(place, uses_indexes=uses_indexes, claim=claim, **options)

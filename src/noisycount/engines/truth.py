@@ -163,10 +163,10 @@ def _comparison_truth(left: object, operator: tree.Operator, right: object) -> b
         return None
     if isinstance(left, float) or isinstance(right, float):
         left, right = float(left), float(right)  # type: ignore[arg-type]  # numbers, by their kinds
-    return bool(tree.TESTS[operator](sortable(left), sortable(right)))
+    return bool(tree.TESTS[operator](sort_key(left), sort_key(right)))
 
 
-def sortable(value: object) -> object:
+def sort_key(value: object) -> object:
     """Return a value that sorts as in DuckDB, where NaN equals itself and is greater than every number."""
     if not isinstance(value, float):
         return value
@@ -205,7 +205,7 @@ def _person_value(value: PersonValue, rows: Sequence[Record]) -> object:
     cells = [cell for row in chosen if (cell := _column_value(value.column, row)) is not None]
     match value.function:
         case Function.COUNT:
-            return len(set(map(sortable, cells)))
+            return len(set(map(sort_key, cells)))
         case Function.TOTAL if value.kind is Kind.REAL:
             return float(_clip_to_64_bits(sum(_millionths(cell) for cell in cells if not isnan(cell)))) / float(
                 MILLIONTHS
@@ -231,4 +231,4 @@ def _millionths(number: float) -> int:
 def _extreme_value(cells: Sequence[Any], function: Function) -> object:
     """Return the smallest or largest of some values; None if there are none."""
     choose: Any = min if function in {Function.SMALLEST, Function.FIRST} else max
-    return choose(cells, key=sortable, default=None)
+    return choose(cells, key=sort_key, default=None)

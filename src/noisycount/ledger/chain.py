@@ -156,7 +156,7 @@ def debit_of(row: Row) -> Entry:
     return entry
 
 
-def rest_of(reserved: Request, stopped: Request) -> Fraction:
+def unused_reserve(reserved: Request, stopped: Request) -> Fraction:
     """Return the part of a reserve in ε that its answer did not use: the refund."""
     return (reserved.epsilon or Fraction(0)) - (stopped.epsilon or Fraction(0))
 

@@ -29,9 +29,9 @@ from noisycount.ledger.chain import (
     damaged_row_error,
     debit_of,
     repeat_of,
-    rest_of,
     row_hash,
     stop_columns,
+    unused_reserve,
     utc_time,
 )
 from noisycount.ledger.checkpoints import KEY, SUBJECT, SealedRows, checkpoint_text, index_record, loss_texts
@@ -407,7 +407,7 @@ class LedgerState:
         columns = stop_columns(stopped)
         if any(row[name] != columns[name] for name in columns):
             return False
-        refund = rest_of(request, stopped)
+        refund = unused_reserve(request, stopped)
         self.datasets[request.dataset] = self.datasets[request.dataset].without_refund(refund)
         self.analysts[analyst] = self.analysts[analyst].without_refund(refund)
         return True

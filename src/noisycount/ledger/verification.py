@@ -33,7 +33,7 @@ def entries_of(rows: Iterable[Row]) -> list[Entry]:
         elif row["kind"] == chain.ANSWER:
             debit = entries[row["key"]]
             entries[row["key"]] = answered = chain.answered_entry(debit, row)
-            if refund := chain.rest_of(debit.request, answered.request):
+            if refund := chain.unused_reserve(debit.request, answered.request):
                 entries |= _without_refund(refund, answered, entries)
         elif row["kind"] == chain.REPEAT:
             repeated = entries[row["question"]]

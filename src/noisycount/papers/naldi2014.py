@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from noisycount.analysis.accuracy import out_of_range_bounds
-from noisycount.analysis.evaluation.evaluation import Estimated, improvement_probability, mean_absolute_error
+from noisycount.analysis.evaluation.evaluation import EstimateKind, improvement_probability, mean_absolute_error
 from noisycount.charts.plot import Line, Panel
 from noisycount.charts.theme import GUIDE, STYLES
 from noisycount.model.noises.laplace import Laplace
@@ -23,21 +23,21 @@ RATE, EPSILON = 0.3, 0.1
 EPSILONS = tuple(float(epsilon) for epsilon in np.geomspace(2, 0.05, 25))
 DEVIATIONS = tuple(math.sqrt(2) / epsilon for epsilon in EPSILONS)
 RATES = (0.005, 0.01, 0.02, *(step / 20 for step in range(1, 20)), 0.98, 0.99, 0.995)
-ESTIMATES: tuple[Estimated, ...] = ("mean", "median", "rounded")
-EVERY: tuple[Estimated, ...] = ("answer", *ESTIMATES)
+ESTIMATES: tuple[EstimateKind, ...] = ("mean", "median", "rounded")
+EVERY: tuple[EstimateKind, ...] = ("answer", *ESTIMATES)
 EVEN = 0.5  # probability of an estimate that is as often better as worse
 PRINTED_WIDTHS = (91.6, 28.2)
-Measure = Callable[[Estimated, int, float, float], float]  # arguments: the estimate, n, p and ε
+Measure = Callable[[EstimateKind, int, float, float], float]  # arguments: the estimate, n, p and ε
 
 
 @cache
-def error(by: Estimated, size: int, rate: float, epsilon: float) -> float:
+def error(by: EstimateKind, size: int, rate: float, epsilon: float) -> float:
     """Return the average error E|estimate − count| of an estimate, eq. (12) and (14), exactly."""
     return mean_absolute_error(Binomial(size, rate), Laplace.for_epsilon(epsilon), by)
 
 
 @cache
-def improvement(by: Estimated, size: int, rate: float, epsilon: float) -> float:
+def improvement(by: EstimateKind, size: int, rate: float, epsilon: float) -> float:
     """Return the probability that an estimate is closer to the count than the answer, eq. (13), exactly."""
     return improvement_probability(Binomial(size, rate), Laplace.for_epsilon(epsilon), by)
 
@@ -50,7 +50,9 @@ def guess_error(size: int, rate: float) -> float:
     return float(np.abs(counts - distribution.quantile(0.5)) @ distribution.pmf(counts))
 
 
-def _lines_over_epsilons(measure: Measure, names: Sequence[Estimated], size: int, xs: tuple[float, ...]) -> list[Line]:
+def _lines_over_epsilons(
+    measure: Measure, names: Sequence[EstimateKind], size: int, xs: tuple[float, ...]
+) -> list[Line]:
     """Return a line for each estimate over all ε, at the given x values."""
     return [
         Line(estimate, STYLES[estimate], xs, tuple(measure(estimate, size, RATE, epsilon) for epsilon in EPSILONS))
@@ -64,7 +66,7 @@ def _half_line(xs: tuple[float, ...]) -> Line:
 
 
 def _panels_against_rates(
-    measure: Measure, names: Sequence[Estimated], guides: Sequence[Line] = ()
+    measure: Measure, names: Sequence[EstimateKind], guides: Sequence[Line] = ()
 ) -> tuple[Panel, ...]:
     """Return a panel for each size, with a line for each estimate over all rates."""
     panels = []

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from noisycount.analysis.accuracy import chan_bound, failure_probability
-from noisycount.analysis.evaluation.evaluation import Estimated, break_even_rates, mean_absolute_error
+from noisycount.analysis.evaluation.evaluation import EstimateKind, break_even_rates, mean_absolute_error
 from noisycount.analysis.relative_error import epsilon_for_relative_error, epsilon_of_group, relative_confidence
 from noisycount.analysis.within import coverage as goal_coverage
 from noisycount.analysis.within import knowing_price, mean_price, stopping_rule
@@ -101,7 +101,7 @@ def uncertain_rate_population(size: int, rate: float) -> BetaBinomial:
     return BetaBinomial.from_rate(size, rate, DEVIATION)
 
 
-def estimate_error(size: int, estimate: Estimated, assumed: AssumedDistribution, rate: float) -> float:
+def estimate_error(size: int, estimate: EstimateKind, assumed: AssumedDistribution, rate: float) -> float:
     """Return the average error of an estimate that assumes a rate; the true rate is 0.3."""
     noise, truth = Laplace.for_epsilon(EPSILON), Binomial(size, RATE)
     return mean_absolute_error(truth, noise, estimate, assumed(size, rate))

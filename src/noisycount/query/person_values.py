@@ -40,7 +40,7 @@ class Function(Enum):
 
 
 @frozen
-class _Computed(Column):
+class _ComputedColumn(Column):
     """A value that is computed from columns. Its name is its text in the language, such as `any(x > 1)`."""
 
     def __str__(self) -> str:
@@ -60,7 +60,7 @@ _EXTREMES = {Function.FIRST: Function.SMALLEST, Function.LAST: Function.LARGEST}
 
 
 @frozen(kw_only=True)
-class PersonValue(_Computed):
+class PersonValue(_ComputedColumn):
     """A value of a person. `PersonValue.from_function` makes it.
 
     | function | value | without rows |
@@ -227,7 +227,7 @@ def _value_text(
 
 
 @frozen(kw_only=True)
-class Shifted(_Computed):
+class Shifted(_ComputedColumn):
     """A date or time that is moved by a duration. It is missing if the result is outside the years 1 to 9999.
 
     A month ends with its last day: one month after 31 January is the last day of February.

@@ -235,7 +235,7 @@ def _all_combinations(parts: Sequence[GroupBy], keys: Mapping[str, Iterable[obje
     listed = {_part_of_name(name, parts).text: column_keys for name, column_keys in keys.items()}
     values = tuple(_keys_of_part(part, listed.get(part.text), public) for part in parts)
     sizes = [len(each) for each in values]
-    _require_few(prod(sizes))
+    _require_few_cells(prod(sizes))
     codes = np.indices(sizes, dtype=np.int32).reshape(len(sizes), -1).T
     return KeySet(tuple(parts), values, np.ascontiguousarray(codes))
 
@@ -289,7 +289,7 @@ def _keys_of_part(part: GroupBy, listed: Iterable[object] | None, public: Public
 
 def _listed_cells(parts: Sequence[GroupBy], keys: Sequence[object]) -> KeySet:
     """Return the cells whose keys are listed one by one."""
-    _require_few(len(keys))
+    _require_few_cells(len(keys))
     if not keys:
         raise PredicateError("keys are missing: list at least one cell")
     rows = [key if isinstance(key, tuple | list) else (key,) for key in keys]
@@ -333,7 +333,7 @@ def _repeated_key_error(whose: str, key: object) -> PredicateError:
     return PredicateError(f"keys of {whose} have {shortened_repr(key)} twice: list each once")
 
 
-def _require_few(cells: int) -> None:
+def _require_few_cells(cells: int) -> None:
     """Raise PredicateError if a table has too many cells."""
     if cells > MAX_CELLS:
         raise PredicateError(f"the table has {cells:,} cells, more than {MAX_CELLS:,}: list fewer keys")

@@ -190,7 +190,7 @@ def parse_scope(text: str) -> str:
 def parse_by(texts: Sequence[str]) -> tuple[ColumnGrouping, ...]:
     """Return the columns by which a table groups. A column that is named twice raises ValueError."""
     found = [item for text in texts for item in parse_by_text(text)]
-    _require_once([item.column.lower() for item in found], "names {} twice: name it once")
+    _require_distinct([item.column.lower() for item in found], "names {} twice: name it once")
     return tuple(found)
 
 
@@ -201,11 +201,11 @@ def parse_margins(texts: Sequence[str]) -> tuple[str, ...]:
         names += [name.strip() for name in text.split(",")]
         if not all(names):
             raise ValueError(f"must name margins with commas between them, such as total,town, got {text!r}")
-    _require_once(names, "names {} twice: name it once")
+    _require_distinct(names, "names {} twice: name it once")
     return tuple(names)
 
 
-def _require_once(names: Sequence[str], refusal: str) -> None:
+def _require_distinct(names: Sequence[str], refusal: str) -> None:
     """Raise ValueError with the first name that is repeated."""
     again = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if again is not None:
@@ -253,7 +253,7 @@ def parse_column_keys(text: str) -> tuple[str, TypedKeys]:
 def parse_keys(texts: Sequence[str]) -> dict[str, TypedKeys]:
     """Return the keys of each column, by its name."""
     found = list(map(parse_column_keys, texts))
-    _require_once([name.lower() for name, _ in found], "lists the keys of {} twice: list them once")
+    _require_distinct([name.lower() for name, _ in found], "lists the keys of {} twice: list them once")
     return dict(found)
 
 

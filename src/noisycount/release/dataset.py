@@ -201,7 +201,7 @@ class RemainingBudget:
         }
 
 
-def next_words(largest: Fraction) -> str:
+def next_price_words(largest: Fraction) -> str:
     """Return the largest price of the next answer in words.
 
     This is the only number to show for a budget whose prices in ε do not add up.

@@ -16,7 +16,7 @@ from noisycount.engines.check import Check
 from noisycount.engines.findings import with_findings
 from noisycount.engines.interface import Closeable, Source
 from noisycount.frozen import frozen
-from noisycount.ledger.chain import rest_of
+from noisycount.ledger.chain import unused_reserve
 from noisycount.ledger.entries import Analyst, Entry, TableAnswer
 from noisycount.ledger.ledger import Ledger, StaleBaseError
 from noisycount.ledger.series import covers, highest_priced_entry, request_at_stop
@@ -462,7 +462,7 @@ class Desk(Shown, Closeable):
 
         If another process answered the entry first, that answer decides the stopping price, and this draw is dropped.
         """
-        refund = rest_of(entry.request, stored.request) if stored.key == entry.key else Fraction(0)
+        refund = unused_reserve(entry.request, stored.request) if stored.key == entry.key else Fraction(0)
         if not refund:
             return publish(stored)
         charged = publish.keywords["charged"]

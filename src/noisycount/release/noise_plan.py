@@ -16,7 +16,7 @@ from noisycount.model.half_width import error_within
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.combined_gaussian import CombinedGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.model.tables.threshold import surely_shown
+from noisycount.model.tables.threshold import smallest_surely_shown
 
 
 @frozen
@@ -123,7 +123,7 @@ class TablePlan(Shown):
             return None
         noise = self.levels[0].mechanism
         found_by = noise.oldest if isinstance(noise, CombinedGaussian) else noise
-        return surely_shown(found_by, self.threshold, confidence)
+        return smallest_surely_shown(found_by, self.threshold, confidence)
 
     def errors_of_all(self, confidence: float = 0.95, size: int | None = None) -> tuple[int, ...]:
         """Return the errors of the levels within which all counts lie together with the confidence, in units.

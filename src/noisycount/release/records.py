@@ -31,7 +31,7 @@ from noisycount.engines.formats import ColumnFormat, FileFormat
 from noisycount.engines.interface import CheckedSource, Closeable
 from noisycount.engines.opening import (
     engine_under_test,
-    files,
+    file_engine,
     frame_engine,
     open_served_table,
     relation_identities,
@@ -136,7 +136,7 @@ class Records(Shown, Closeable):
         """Return the request for a ledger, and the forms in which the ledger may hold it."""
         return ledger_forms(plan, self.name, self._source)
 
-    def unreadable_in(self, plan: QueryPlan) -> tuple[str, ...]:
+    def unreadable_columns(self, plan: QueryPlan) -> tuple[str, ...]:
         """Return the columns of a query whose unreadable values count as missing."""
         return unreadable_as_missing(plan.read, self._source)
 
@@ -241,7 +241,7 @@ def _group_source(
 def _file_name(path: Path, stated: DatasetSettings, catalog: Catalog) -> tuple[str, Content]:
     """Return the name of the data set that the records of a file belong to, and the content of the file."""
     content = Contents(catalog.folder).at(path)
-    shares = partial(files().shares_records, path, public_tables=stated.claim.public_tables)
+    shares = partial(file_engine().shares_records, path, public_tables=stated.claim.public_tables)
     name = catalog.name_of(stated, content.digest, shares=shares)
     return name, content
 
@@ -314,12 +314,12 @@ def _free_name(catalog: Catalog) -> str:
 
 def is_known_file(path: Path) -> bool:
     """Return True if a file has the ending of a known format."""
-    return files().knows(path)
+    return file_engine().knows(path)
 
 
 def can_have_tables(path: Path) -> bool:
     """Return True if a file has the ending of a format whose files can have several tables."""
-    return files().can_have_tables(path)
+    return file_engine().can_have_tables(path)
 
 
 def server_table_names(server: ServerPlace) -> list[str]:
@@ -329,7 +329,7 @@ def server_table_names(server: ServerPlace) -> list[str]:
 
 def column_names(path: Path) -> tuple[str, ...]:
     """Return the names of the columns of Parquet files. Reads no record."""
-    with files().open_unprepared(path) as source:
+    with file_engine().open_unprepared(path) as source:
         whole = source.schema.entire
         return (*whole, *whole.others)
 
@@ -338,7 +338,7 @@ def column_names(path: Path) -> tuple[str, ...]:
 UTF = {"utf-8", "utf-16", None}
 
 
-def checked_records(  # noqa: PLR0913 - one argument for each property of the records
+def findings_about_records(  # noqa: PLR0913 - one argument for each property of the records
     place: Path | str,
     *,
     unit: str | None = None,
@@ -356,7 +356,7 @@ def checked_records(  # noqa: PLR0913 - one argument for each property of the re
     written if all values are readable, and later counts use it.
     """
     check_file = partial(
-        files().check_file, place, unit=unit, columns=columns, table=table, kinds=kinds, claim=claim, copy=copy
+        file_engine().check_file, place, unit=unit, columns=columns, table=table, kinds=kinds, claim=claim, copy=copy
     )
     try:
         return with_findings(check_file(form=form), unit)
@@ -367,7 +367,7 @@ def checked_records(  # noqa: PLR0913 - one argument for each property of the re
     return with_findings(check_file(form=replace(form, encoding=likely)), unit)
 
 
-def checked_table(  # noqa: PLR0913 - one argument for each property of the records
+def findings_about_table(  # noqa: PLR0913 - one argument for each property of the records
     table: ServedTable,
     *,
     unit: str | None = None,
@@ -397,7 +397,7 @@ def checked_table(  # noqa: PLR0913 - one argument for each property of the reco
     return with_findings(replace(check, columns=(*check.columns, *unread)), unit)
 
 
-def examined_engine(place: ServerPlace | None, progress: Callable[[int, int], None] | None = None) -> "Examination":
+def examine_engine(place: ServerPlace | None, progress: Callable[[int, int], None] | None = None) -> "Examination":
     """Examine an engine with made-up records, in tables that are deleted afterwards."""
     from noisycount.engines.conformance.suite import examine  # noqa: PLC0415  (only this function needs it)
 

@@ -28,7 +28,7 @@ Noise = Annotated[str | None, Field(max_length=100, description=f"Instead of a p
 Scale = Annotated[str | None, Field(max_length=100, description="Scale of the noise in records, such as 10 or 20/3.")]
 
 
-def parsed(name: str, read: Callable[[str], Value], text: str) -> Value:
+def parse_member(name: str, read: Callable[[str], Value], text: str) -> Value:
     """Parse a member as the command line parses its option. Raise NoisyCountError with the member's name."""
     try:
         return read(text)
@@ -39,12 +39,12 @@ def parsed(name: str, read: Callable[[str], Value], text: str) -> Value:
 def noise_of_members(member: str, price: str | None, noise: str | None, scale: str | None) -> AdditiveNoise | None:
     """Return the noise of a price, or of a kind and a scale; None if neither or both are stated."""
     if price is not None and noise is None and scale is None:
-        return DiscreteLaplace.for_epsilon(parsed(member, exact_epsilon, price))
+        return DiscreteLaplace.for_epsilon(parse_member(member, exact_epsilon, price))
     if price is not None or noise is None or scale is None:
         return None
     if noise not in NOISE_KINDS:
         raise NoisyCountError(f"noise must be one of {KINDS}, got {noise[:40]!r}")
-    return noise_of(noise, parsed("scale", parse_scale, scale))
+    return noise_of(noise, parse_member("scale", parse_scale, scale))
 
 
 router = APIRouter(tags=["meaning"], route_class=JsonRoute)
@@ -81,8 +81,8 @@ class RefineRequest(BaseModel):
         """Return the refined estimate."""
         assumed = Assumed.from_size(self.size)
         if self.rate is not None:
-            assumed = Assumed.from_rate(self.size, parsed("rate", parse_rate, self.rate))
-        level = parsed("level", parse_confidence, self.level)
+            assumed = Assumed.from_rate(self.size, parse_member("rate", parse_rate, self.rate))
+        level = parse_member("level", parse_confidence, self.level)
         noise = noise_of_members("epsilon", self.epsilon, self.noise, self.scale)
         if noise is None:
             raise NoisyCountError(
@@ -127,9 +127,9 @@ class RiskRequest(BaseModel):
 
     def risks(self) -> Risks:
         """Return the risks of the answer."""
-        assumed = Assumed.from_rate(self.size, parsed("rate", parse_rate, self.rate))
+        assumed = Assumed.from_rate(self.size, parse_member("rate", parse_rate, self.rate))
         setting = RiskScenario(assumed, self._mechanism, self.sample, self.known, self.known_positives)
-        epsilon = None if self.epsilon is None else parsed("epsilon", exact_epsilon, self.epsilon)
+        epsilon = None if self.epsilon is None else parse_member("epsilon", exact_epsilon, self.epsilon)
         return Risks.compute(setting, epsilon, lambda _: None)
 
     @property

@@ -34,7 +34,7 @@ _NETWORK_BITS = 64  # of an IPv6 address: a customer usually has all addresses w
 
 
 @dataclass(slots=True)
-class Attempts:
+class FailedAttempts:
     """The times of wrong keys in the last minute, by network."""
 
     clock: Callable[[], float] = time.monotonic
@@ -239,7 +239,7 @@ class SharedMemory:
     """Objects in memory that all workers of a service share: in one process, with proxies in the others."""
 
     rates: RateLimiter
-    attempts: Attempts
+    attempts: FailedAttempts
     sessions: Sessions
     login_form: LoginForm  # a copy in each process, with the same secret
 
@@ -255,7 +255,7 @@ class Auth:
     keyring: Keyring
     tokens: "Tokens | None" = None  # of an OpenID Connect issuer; None: tokens are refused
     sessions: Sessions = field(default_factory=Sessions)  # of the pages
-    attempts: Attempts = field(default_factory=Attempts)  # wrong keys at the login
+    attempts: FailedAttempts = field(default_factory=FailedAttempts)  # wrong keys at the login
     login_form: LoginForm = field(default_factory=LoginForm)
 
     @classmethod

@@ -22,7 +22,7 @@ from types import MappingProxyType
 
 from noisycount.config.config import Config
 from noisycount.errors import NoisyCountError
-from noisycount.service.auth import Attempts, LoginForm, Sessions, SharedMemory
+from noisycount.service.auth import FailedAttempts, LoginForm, Sessions, SharedMemory
 from noisycount.service.middleware import write_line
 from noisycount.service.server import run
 from noisycount.service.state import RateLimiter, ServiceState
@@ -35,7 +35,11 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 @contextmanager
 def shared_memory(configuration: Config) -> Iterator[SharedMemory]:
     """Hold the objects that all workers share in this process, and yield proxies to pass to the workers."""
-    shared_objects = {"rates": RateLimiter(configuration.service.rate), "attempts": Attempts(), "sessions": Sessions()}
+    shared_objects = {
+        "rates": RateLimiter(configuration.service.rate),
+        "attempts": FailedAttempts(),
+        "sessions": Sessions(),
+    }
 
     class Manager(BaseManager):
         """A server of these objects at a socket of this account, which asks for a secret of this process."""

@@ -15,7 +15,7 @@ from noisycount.ledger.entries import ANALYST, Analyst
 from noisycount.ledger.price import TablePrice
 from noisycount.model.tables.levels import RANGES, TOTAL
 from noisycount.query.grouping import are_person_values
-from noisycount.release.dataset import next_words
+from noisycount.release.dataset import next_price_words
 from noisycount.release.goal import AccuracyGoal, StoppingSchedule
 from noisycount.release.noise_plan import TablePlan
 from noisycount.release.query_plan import GroupedPlan
@@ -198,7 +198,7 @@ def remaining_words(largest: Fraction, budget: Budget, analyst: Analyst = Analys
     if quota is None and budget.is_a_sum:
         return f"{approximately(largest)} of {budget.text} left"
     budgets = budget.text if quota is None else f"{budget.text}, and {analyst.name}'s own {quota.text}"
-    return f"{next_words(largest)} (budget {budgets})"
+    return f"{next_price_words(largest)} (budget {budgets})"
 
 
 NEAR = "*"  # marks a count that meets the accuracy goal

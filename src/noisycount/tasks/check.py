@@ -24,7 +24,7 @@ from noisycount.engines.table_checks import PersonCheck, TablesCheck
 from noisycount.errors import ConfigError, SourceError
 from noisycount.frozen import frozen
 from noisycount.ledger.ledger import Ledger
-from noisycount.release.records import UTF, checked_records, checked_table
+from noisycount.release.records import UTF, findings_about_records, findings_about_table
 from noisycount.tasks.opening import catalog_of, existing_ledger, records_of, stated_settings
 
 _MANY = 20  # units; with fewer units most columns have a value for nearly each of them
@@ -357,7 +357,7 @@ def _copy_draft(dataset: DatasetConfig, configuration: Config | None) -> Iterato
 def _read_check(dataset: DatasetConfig, certificates: EngineCertificates, copy: Path | None = None) -> Check:
     unit = None if dataset.unit == ROW else dataset.unit
     if isinstance(dataset.source, ServedTable):
-        return checked_table(
+        return findings_about_table(
             dataset.source,
             unit=unit,
             columns=dataset.columns,
@@ -367,7 +367,7 @@ def _read_check(dataset: DatasetConfig, certificates: EngineCertificates, copy: 
         )
     if isinstance(dataset.source, TableGroup):
         raise TypeError(f"dataset must have one table, got {dataset.source}: examine_tables examines several")
-    return checked_records(
+    return findings_about_records(
         dataset.source,
         unit=unit,
         columns=dataset.columns,

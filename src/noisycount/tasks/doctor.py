@@ -29,7 +29,7 @@ from noisycount.errors import ConfigError, SourceError
 from noisycount.frozen import frozen
 from noisycount.ledger.budget import PureBudget
 from noisycount.query.query import Query
-from noisycount.release.records import examined_engine
+from noisycount.release.records import examine_engine
 from noisycount.tasks.answer import PaidQuery, answer_in_session
 from noisycount.tasks.opening import session_of
 
@@ -55,7 +55,7 @@ class Diagnosis:
         certificates = EngineCertificates(configuration.data_folder)
         configuration.make_ledger_folder()
         certificates.require_writable()
-        examination = examined_engine(place, progress)
+        examination = examine_engine(place, progress)
         certificate = examination.certificate(datetime.now(UTC).date())
         if certificate is None:
             certificates.withdraw(examination.identity)

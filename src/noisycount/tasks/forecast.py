@@ -18,7 +18,7 @@ from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.query.query import Query
 from noisycount.query.schema import Kind
-from noisycount.release.dataset import AvailableBudget, next_words
+from noisycount.release.dataset import AvailableBudget, next_price_words
 from noisycount.release.noise_plan import TablePlan
 from noisycount.release.query_plan import plan_of
 from noisycount.tasks.answer_display import level_rows, noise_words
@@ -152,7 +152,7 @@ def budget_facts(result: TableForecast) -> Facts:
     paying = result.paying
     if paying is None:
         return []
-    now = f"{next_words(paying.left)} of {paying.dataset or 'the budget'}"
+    now = f"{next_price_words(paying.left)} of {paying.dataset or 'the budget'}"
     facts = [("budget", f"{now} (budget {paying.budget.text})")]
     for plan in result.plans:
         if paying.admits(plan.loss):

@@ -20,7 +20,7 @@ from noisycount.frozen import frozen
 from noisycount.model.half_width import epsilon_within, error_within, readable_epsilon_within
 from noisycount.model.noises.laplace import DiscreteLaplace
 from noisycount.model.sampling.scalar import as_written
-from noisycount.release.dataset import AvailableBudget, next_words
+from noisycount.release.dataset import AvailableBudget, next_price_words
 from noisycount.validation import exact_text, is_in_range, optional_text
 
 if TYPE_CHECKING:
@@ -352,7 +352,7 @@ def _budget_text(plan: Plan) -> str:
     owner = paying.dataset
     if paying.budget.is_a_sum:
         return f"{remaining} is left of {owner}: it pays for {answers}{missing}"
-    return f"{next_words(paying.left)} of {owner} (budget {paying.budget.text}): it pays for {answers}{missing}"
+    return f"{next_price_words(paying.left)} of {owner} (budget {paying.budget.text}): it pays for {answers}{missing}"
 
 
 def _hint_text(plan: Plan) -> str:
@@ -362,7 +362,7 @@ def _hint_text(plan: Plan) -> str:
         return ""
     return (
         "an answer with Gaussian noise, however cheap, would leave less: after it the ρ of all "
-        f"answers count, not their ε, and {next_words(remaining)} at most"
+        f"answers count, not their ε, and {next_price_words(remaining)} at most"
     )
 
 

@@ -15,7 +15,7 @@ from noisycount.ledger.budget import Loss
 from noisycount.ledger.entries import Analyst, Entry, Request
 from noisycount.ledger.series import covers, difference, highest_priced_entry, identity_of, topped_up
 from noisycount.query.query import Query
-from noisycount.release.dataset import RemainingBudget, next_words
+from noisycount.release.dataset import RemainingBudget, next_price_words
 from noisycount.release.goal import AccuracyGoal, StoppingSchedule
 from noisycount.release.noise_plan import TablePlan
 from noisycount.release.publishing import meets_goal, stopping_schedule, stored_answer
@@ -140,7 +140,7 @@ def preview_in_session(session: DatasetSession, query: Query, analyst: Analyst) 
         repeated=paid is not None,
         topped_up=base,
         is_independent=paid is None and base is None and newest is not None,
-        unreadable_as_missing=records.unreadable_in(plan),
+        unreadable_as_missing=records.unreadable_columns(plan),
         text_hints=[*plan.refusals, *reading_hints(plan.predicates)],
     )
     if paid is not None:
@@ -198,7 +198,7 @@ def _budget_hints(remains: RemainingBudget, price: Loss) -> Iterator[str]:
     """Yield a hint about the budget that an answer with Gaussian noise would leave. Yield nothing for Laplace noise."""
     if price.epsilon is not None:
         return
-    remaining = next_words(min(budget.left_after(price) for budget in remains.budgets))
+    remaining = next_price_words(min(budget.left_after(price) for budget in remains.budgets))
     if any(budget.left_in_rho is not None for budget in remains.budgets):
         now = approximately(remains.remaining)
         yield (

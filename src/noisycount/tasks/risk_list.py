@@ -62,7 +62,7 @@ def _atoms_of_file(path: Path, size: int, number: int) -> Atoms:
 
 
 @frozen
-class PaidSoFar:
+class TotalLossSoFar:
     """Total loss of all answers, from the ledger. It holds for any questions, also if answers led to questions."""
 
     loss: Loss  # sums of ε, ρ and δ
@@ -114,7 +114,7 @@ class AnswersSoFar:
     places: tuple[int, ...]  # for each count, the index of its question
     prices: tuple[Fraction, ...]  # total ε of each count
     tables: tuple[tuple[str, Loss], ...]  # question in words and total price of each table, oldest first
-    paid: PaidSoFar  # total loss of all answers
+    paid: TotalLossSoFar  # total loss of all answers
 
     @property
     def mechanisms(self) -> list[DiscreteLaplace]:
@@ -149,7 +149,7 @@ def answers_so_far(name: str, configuration: Config) -> AnswersSoFar:
         tuple(questions.index(StoredQuestion(entry).words) for entry in counts),
         tuple(entry.loss.epsilon for entry in counts if entry.loss.epsilon is not None),
         tuple((StoredQuestion(entry).words, entry.loss) for entry in current_entries if not _is_single_count(entry)),
-        PaidSoFar(
+        TotalLossSoFar(
             entries[-1].spent,
             sum((StoredQuestion(entry).replacement_loss for entry in entries), Loss()),
             dataset.budget.rho_delta,

@@ -315,7 +315,7 @@ def test_tables_drawn_from_their_prior_hardly_ever_warn() -> None:
 def test_a_surprise_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """However often a result is looked at."""
     asked: list[object] = []
-    module = "noisycount.analysis.posterior.posterior.two_sided"
+    module = "noisycount.analysis.posterior.posterior.two_sided_probability"
     monkeypatch.setattr(module, lambda *pair: asked.append(pair) or 1e-9)
     told = posterior_of(ODD[0], HEALTH, PRICED)
     assert "surprise 1e-09" in f"{told!r}{told!r}{told.to_dict()}{told.warning}"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import noisycount as nc
 from noisycount.analysis.posterior.posterior import posterior
-from noisycount.analysis.posterior.predictive import law_given, two_sided
+from noisycount.analysis.posterior.predictive import law_given, two_sided_probability
 from noisycount.model.laws.count_law import WindowedLaw
 from tests.helpers.cases import examples
 
@@ -126,4 +126,4 @@ def test_surprise_near_the_answer_is_that_of_a_table(population: nc.Population, 
             for upper in (False, True)
         ]
         expected = min(1.0, 2 * min(sums))
-        assert two_sided(population, prior, answer, noise) == pytest.approx(expected, rel=1e-9)
+        assert two_sided_probability(population, prior, answer, noise) == pytest.approx(expected, rel=1e-9)

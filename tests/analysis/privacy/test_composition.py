@@ -14,7 +14,7 @@ import noisycount as nc
 from noisycount.analysis.privacy import geometric_answers as chain
 from noisycount.analysis.privacy.geometric_answers import Chain
 from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
-from noisycount.analysis.privacy.two_answers import Weighed, hidden_by_count_pairs, weigh_counts
+from noisycount.analysis.privacy.two_answers import WeightedWindow, hidden_by_count_pairs, weighted_windows
 from noisycount.analysis.privacy.workload import Workload
 from noisycount.analysis.privacy.workload_answers import WorkloadAnswers
 from tests.helpers.cases import case_name
@@ -198,14 +198,14 @@ PEOPLE = {
 }
 
 
-def windows(people: str, epsilon: float, reach: int) -> list[Weighed]:
+def windows(people: str, epsilon: float, reach: int) -> list[WeightedWindow]:
     """Both directions around their thresholds."""
     (pair,) = neighbour_pairs(nc.Exact(), PEOPLE[people])
-    found = [weigh_counts(one, [epsilon], reach)[0] for one in (pair, pair.mirrored)]
+    found = [weighted_windows(one, [epsilon], reach)[0] for one in (pair, pair.mirrored)]
     return [one for one in found if one.is_hidden]
 
 
-def enumerated(one: Weighed, grid: Chain) -> float:
+def enumerated(one: WeightedWindow, grid: Chain) -> float:
     """Σ_y min(Σ v·L, Σ −v·L) over every way in which answers lie on a grid, or in its cells."""
     counts = np.arange(-one.below.size, one.above.size) * grid.steps
     weights = np.concatenate([-one.below[::-1], one.above])

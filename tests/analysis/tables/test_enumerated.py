@@ -12,7 +12,7 @@ from flint import arb
 import noisycount as nc
 from noisycount import below, posterior, table_posterior
 from noisycount.analysis.tables.answers import read_answers
-from noisycount.analysis.tables.learning import learned_cell_law
+from noisycount.analysis.tables.learning import learn_cell_law
 from tests.oracles.chi_square import assert_drawn
 from tests.oracles.posterior import Law
 from tests.oracles.tables import Division, EnumeratedTables, Told
@@ -197,7 +197,7 @@ def test_learned_cells_are_given_their_total(told: list[int], noise: nc.Mechanis
     """Without a stated prior: the law of the total times that of the cells given their sum."""
     largest = total if isinstance(total, int) else 14
     tables = np.array([one for one in product(range(largest + 1), repeat=3) if sum(one) <= largest])
-    logs = learned_cell_law(read_answers(told, noise, nc.Tree.flat(3), total)).log_pmf(tables).sum(axis=1)
+    logs = learn_cell_law(read_answers(told, noise, nc.Tree.flat(3), total)).log_pmf(tables).sum(axis=1)
     sums = tables.sum(axis=1)
     logs -= np.log(np.bincount(sums, np.exp(logs)))[sums]
     if isinstance(total, int):

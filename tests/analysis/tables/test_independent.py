@@ -6,7 +6,7 @@ import pytest
 from noisycount import DiscreteGaussian, DiscreteLaplace, Exact, Gaussian, Laplace, Mechanism, NoiseSum, Tree, below
 from noisycount.analysis.tables.answers import read_answers
 from noisycount.analysis.tables.independent_cells import IndependentCells
-from noisycount.analysis.tables.learning import learned_cell_law
+from noisycount.analysis.tables.learning import learn_cell_law
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.tables.cells import CellLaw
 
@@ -98,7 +98,7 @@ def test_windows_follow_the_law_away_from_the_answer() -> None:
 def test_counts_may_be_large() -> None:
     """A count of 1e9 under noise of scale 10, to the last record."""
     answers = read_answers([10**9, 3], DiscreteLaplace(10), Tree.flat(2), None)
-    found = IndependentCells(2, learned_cell_law(answers), answers).estimates
+    found = IndependentCells(2, learn_cell_law(answers), answers).estimates
     assert abs(found.mean[0] - 10**9) < 1
     assert found.std[0] == pytest.approx(math.sqrt(DiscreteLaplace(10).variance), rel=1e-3)
 
@@ -127,7 +127,7 @@ def test_learned_intervals_cover(kind: str, size: int, noise: AdditiveNoise) -> 
         counts = LAWS[kind](size, random)
         noisy = counts + noise.draws(size, random)
         answers = read_answers(noisy, noise, Tree.flat(size), None)
-        found = IndependentCells(size, learned_cell_law(answers), answers).estimates
+        found = IndependentCells(size, learn_cell_law(answers), answers).estimates
         inside.append((found.low <= counts) & (counts <= found.high))
         errors.append(np.abs(found.median - counts))
         clamped.append(np.abs(np.maximum(noisy, 0) - counts))
@@ -141,7 +141,7 @@ def test_learning_finds_a_law() -> None:
     counts = random.negative_binomial(3, 0.1, 20_000) * (random.random(20_000) < 0.5)
     noise = DiscreteGaussian(3)
     answers = read_answers(counts + noise.draws(20_000, random), noise, Tree.flat(20_000), None)
-    law = learned_cell_law(answers)
+    law = learn_cell_law(answers)
     assert law.mean == pytest.approx(counts.mean(), rel=0.01)
     assert law.zero + law.weights[0] == pytest.approx(0.5, abs=0.03)
 
@@ -150,8 +150,8 @@ def test_learning_takes_what_there_is() -> None:
     """Exact counts, suppressed cells and answers of several mechanisms teach together."""
     told = {-1: [3, 5, below(4), below(4), np.nan, 8], (1, 4): [6.5, 7]}
     laws = {-1: Exact(), (1, 4): [Laplace(2), Gaussian(5)]}
-    law = learned_cell_law(read_answers(told, laws, Tree.flat(6), None))
+    law = learn_cell_law(read_answers(told, laws, Tree.flat(6), None))
     assert 2 < law.mean < 9
     assert law.zero + law.weights.sum() == pytest.approx(1)
     thinned = read_answers(np.arange(25_000), DiscreteLaplace(1), Tree.flat(25_000), None)
-    assert learned_cell_law(thinned).mean == pytest.approx(12_500, rel=0.05)
+    assert learn_cell_law(thinned).mean == pytest.approx(12_500, rel=0.05)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from noisycount.analysis.tables.given_sums import Crossing, law_by_characteristic
+from noisycount.analysis.tables.given_sums import ConditionalAverages, law_by_characteristic
 from noisycount.analysis.tables.sums import FastSum, PositiveSum, log_bounds, moments, sum_bounds
 from noisycount.model.laws.gamma import Reals
 
@@ -141,7 +141,9 @@ def test_averages_given_a_sum_keep_within_1_however_rare_it_is(distance: int) ->
     law /= law.sum()
     whole = PositiveSum(np.stack([law, law], axis=1)[None])
     given = np.where(np.arange(whole.length) == 120 + distance, 1.0, 0.0)
-    crossing = Crossing.from_parts(whole, np.ones_like(whole.law[0]), [(0, law), (0, law)], given, is_rough=False)
+    crossing = ConditionalAverages.from_parts(
+        whole, np.ones_like(whole.law[0]), [(0, law), (0, law)], given, is_rough=False
+    )
     angles = np.linspace(0, math.pi, 16)
     turned = law * np.exp(1j * angles[:, None] * places)[:, None]
     found = crossing.averages([turned, law[None] + 0j])[:, 120 + distance]

@@ -10,7 +10,7 @@ from noisycount import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, Mec
 from noisycount.analysis.tables import independent_cells, wide_laws
 from noisycount.analysis.tables.answers import read_answers
 from noisycount.analysis.tables.independent_cells import IndependentCells
-from noisycount.analysis.tables.learning import learned_cell_law
+from noisycount.analysis.tables.learning import learn_cell_law
 from noisycount.analysis.tables.tree_solution import TreeSolution
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.tables.cells import CellLaw
@@ -28,7 +28,7 @@ def solution(answers: Sequence[object], mechanism: Mechanism) -> IndependentCell
     """A flat table of cells whose law is learned."""
     tree = Tree.flat(len(answers))
     told = read_answers(answers, mechanism, tree, None)
-    return IndependentCells(tree.cells, learned_cell_law(told), told)
+    return IndependentCells(tree.cells, learn_cell_law(told), told)
 
 
 @pytest.mark.thorough

@@ -27,10 +27,10 @@ def test_zones_share_the_counts_of_a_node(zones: int) -> None:
     exact = Split(lows, logs, division, middle_of_law[:, None], is_positive=True)
     counts = np.arange(exact.messages.shape[1])
     wanted = np.exp(-0.5 * ((counts - 260) / 60.0) ** 2)[None]
-    expected = exact.descent(wanted / wanted.sum())
+    expected = exact.child_distributions(wanted / wanted.sum())
     split = Split(lows, logs, division, zone_targets(middle_of_law, spread, zones))
     law = wanted[:, split.low[0] : split.low[0] + split.messages.shape[1]]
-    found = split.descent(law / wanted.sum())
+    found = split.child_distributions(law / wanted.sum())
     moved = np.abs(found.laws - expected.laws).sum(axis=-1).max() / 2
     assert moved <= found.rounding[0] + 1e-12
     assert (found.rounding[0] < 1e-6) == (zones > 1)

@@ -10,7 +10,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
-from noisycount.engines.duckdb.apart import memory_limit, read_apart, sheet_rows, statistics_columns
+from noisycount.engines.duckdb.apart import memory_limit, read_in_subprocess, sheet_rows, statistics_columns
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.errors import SourceError
 from tests.helpers.workbooks import write_workbook
@@ -117,13 +117,13 @@ def test_readers_yield_what_a_process_of_its_own_hands_over(tmp_path: Path) -> N
     """The parts are those of the reader, in its order."""
     path = write_workbook(tmp_path / "x.xlsx", {"a": [["age", "town"], [1.0, None], [2.5, "Ulm"]], "b": []})
     for table in ("a", "b", "c", None):
-        assert read_apart("sheet", path, table, bool(table)) == list(sheet_rows(str(path), table, bool(table)))
+        assert read_in_subprocess("sheet", path, table, bool(table)) == list(sheet_rows(str(path), table, bool(table)))
     pyreadstat = pytest.importorskip("pyreadstat")
     frame = pytest.importorskip("pandas").DataFrame({"age": [1.0, 2.0], "town": ["Ulm", ""]})
     survey = tmp_path / "x.sav"
     pyreadstat.write_sav(frame, str(survey), variable_value_labels={"age": {1: "one"}})
     parts = [{"age": {1.0: "one"}}, ("age", [1.0, 2.0]), ("town", ["Ulm", ""])]
-    assert read_apart("statistics", survey, "read_sav", None) == parts
+    assert read_in_subprocess("statistics", survey, "read_sav", None) == parts
     assert list(statistics_columns(str(survey), "read_sav", None)) == parts
 
 

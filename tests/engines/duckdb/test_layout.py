@@ -30,7 +30,7 @@ from noisycount.engines.formats import FileFormat
 from noisycount.errors import EncodingError, SourceError
 from noisycount.query.language import parse
 from noisycount.query.schema import Kind
-from noisycount.release.records import checked_records
+from noisycount.release.records import findings_about_records
 from noisycount.tasks.check import examine_place
 from noisycount.tasks.init import accept_proposals
 from tests.engines.duckdb.test_source import CANARY, counts, write_csv
@@ -240,7 +240,7 @@ def test_each_odd_row_is_shown_with_its_line(tmp_path: Path, name: str) -> None:
     """Every row is counted until its owner states otherwise."""
     rows, _ = ODD[name]
     path = written(tmp_path / "x.csv", rows)
-    check = checked_records(path)
+    check = findings_about_records(path)
     assert check.rows == len(rows) - 1 - (name == "all at once")
     lines = path.read_text(encoding="utf-8").split("\n")
     found = [finding for finding in check.findings if finding.severity is not Severity.NOTE]
@@ -262,7 +262,7 @@ def test_public_values_hold_no_text_of_odd_rows(tmp_path: Path) -> None:
         *PERSONS,
         ["Total", None, "Total", 8],
     ]
-    check = checked_records(written(tmp_path / "x.csv", rows))
+    check = findings_about_records(written(tmp_path / "x.csv", rows))
     shown = {
         name: [text for text, _ in check.without_odd_rows(column).values]
         for column in check.columns
@@ -275,7 +275,7 @@ def test_public_values_hold_no_text_of_odd_rows(tmp_path: Path) -> None:
 def test_a_line_of_groups_is_named_with_its_remedy(tmp_path: Path) -> None:
     """The check proposes `skip`, and nothing that would name groups; the refusal of equal names mentions it."""
     path = write_csv(tmp_path, TEXTS["a line of equal groups"][0])
-    check = checked_records(path)
+    check = findings_about_records(path)
     (finding,) = [each for each in check.findings if each.severity is not Severity.NOTE]
     assert (finding.severity, finding.lines) == (Severity.BLOCKS, (2,))
     assert finding.proposals == (Proposal("skip", 1),)
@@ -292,14 +292,14 @@ def test_findings_that_a_statement_about_rows_mends_stand_alone(tmp_path: Path) 
     """No word of a row of units is proposed as a missing value; persons that are missing there are not reported."""
     units = "id,kg,note\n,kg,text\n" + "".join(f"{n},{n + 60},x{n % 2}\n" for n in range(9))
     path = write_csv(tmp_path, f"{units},,\nTotal,540,\n")
-    check = checked_records(path, unit="id")
+    check = findings_about_records(path, unit="id")
     found = [each for each in check.findings if each.severity is not Severity.NOTE]
     assert {each.title for each in found} == {"more names below the names", "empty rows", "rows of totals or notes"}
     assert {each.severity for each in found} == {Severity.BLOCKS}
     keys = [proposal.key for each in found for proposal in each.proposals]
     assert keys == ["skip_rows_after_header", "drop_empty_rows", "footer"]
     path = write_csv(tmp_path, f"{units}9,much,x\n,70,x\n")
-    rest = {each.title: each for each in checked_records(path, unit="id").findings}
+    rest = {each.title: each for each in findings_about_records(path, unit="id").findings}
     assert (rest["cells that do not fit"].text.split(":")[1], rest["cells that do not fit"].lines) == (" 'much'", (12,))
     assert (rest["rows without a person"].rows, rest["rows without a person"].lines) == (1, (13,))
 
@@ -319,7 +319,7 @@ def test_lines_beside_the_names_are_no_cells(tmp_path: Path, above: str, below: 
     """Of two lines of groups above them, and of units below them, no cell is reported or proposed to be missing."""
     rows = "".join(f"{n},{20 + n},{n + 0.5},{130 + n}\n" for n in range(9))
     path = write_csv(tmp_path, f"{above}\nid,age,hb,na\n{below}{rows}")
-    assert {each.title for each in checked_records(path).findings} == {"names below a line of groups"}
+    assert {each.title for each in findings_about_records(path).findings} == {"names below a line of groups"}
     check, found = accepted(path)
     assert (check.rows, found) == (9, taken)
 
@@ -339,7 +339,7 @@ def test_a_sum_is_found_by_its_word_in_any_cell(tmp_path: Path, word: str, cells
     """If its number is the sum of the others, or if it has gaps where they have none."""
     lines = ["region,sex,n", *(",".join(map(str, row)) for row in REGIONS), cells.format(word)]
     path = write_csv(tmp_path, "\n".join(lines) + "\n")
-    (odd,) = checked_records(path).odd_rows
+    (odd,) = findings_about_records(path).odd_rows
     assert (odd.rows, odd.lines, odd.texts) == (1, (8,), (word,))
     assert odd.kind == ("totals" if cells.startswith("Country") else "notes")
     check, taken = accepted(path)
@@ -360,7 +360,7 @@ def test_sums_of_several_columns_are_found(tmp_path: Path, ages: str) -> None:
     for kept in ((0, 1, 2, 3), (0, 1, 2, 4)):
         lines = [",".join(str(row[place]) for place in kept) for row in rows]
         path = write_csv(tmp_path, "\n".join([",".join("abcde"[place] for place in kept), *lines]) + "\n")
-        (odd,) = checked_records(path).odd_rows
+        (odd,) = findings_about_records(path).odd_rows
         assert (odd.kind, odd.rows, {*odd.texts}) == ("totals", 18, {"Both sexes", ages})
         check, taken = accepted(path)
         assert (check.rows, taken) == (18, {"drop_rows_where": (("b", ("Both sexes",)), ("c", (ages,)))})
@@ -378,7 +378,7 @@ def test_categories_called_as_wholes_are_no_sums(tmp_path: Path) -> None:
         order = (1, 0) if columns.startswith("town") else (0, 1)
         lines = [",".join(map(str, (row[order[0]], row[order[1]], *row[2:]))) for row in rows]
         path = write_csv(tmp_path, "\n".join([columns, *lines]) + "\n")
-        assert checked_records(path).odd_rows == ()
+        assert findings_about_records(path).odd_rows == ()
 
 
 def test_the_owner_sees_how_many_lines_a_form_leaves_out_or_fills_up(tmp_path: Path) -> None:
@@ -389,11 +389,11 @@ def test_the_owner_sees_how_many_lines_a_form_leaves_out_or_fills_up(tmp_path: P
         (FileFormat(ragged="pad"), "rows that are filled up", 'ragged = "pad" fills up 2 of 6 rows'),
         (FileFormat(ragged="drop"), "rows that are left out", 'ragged = "drop" leaves out 2 of 6 rows'),
     ):
-        found = {each.title: each for each in checked_records(path, form=form).findings}
+        found = {each.title: each for each in findings_about_records(path, form=form).findings}
         assert (found[title].severity, found[title].lines) == (Severity.NOTE, (3, 4))
         assert found[title].text == text
     write_csv(tmp_path, "a,b,c\n1,2,3\n")
-    (finding,) = checked_records(path, form=FileFormat(ragged="drop")).findings
+    (finding,) = findings_about_records(path, form=FileFormat(ragged="drop")).findings
     assert finding.text == 'ragged = "drop" leaves out none of 1 row'
 
 
@@ -418,7 +418,7 @@ def test_the_owner_sees_how_many_rows_each_rule_leaves_out(tmp_path: Path, endin
         above = [EACH_RULE[rule][1] for rule in stated if rule == "skip_rows_after_header"]
         below = [EACH_RULE[rule][1] for rule in stated if rule != "skip_rows_after_header"]
         path = written(tmp_path / f"x.{ending}", [["id", "town", "n"], *above, *records, *below, *below])
-        check = checked_records(path, form=FileFormat.from_parts({rule: rules[rule] for rule in stated}))
+        check = findings_about_records(path, form=FileFormat.from_parts({rule: rules[rule] for rule in stated}))
         found = {each.kind: (each.rows, each.lines) for each in check.rows_by_rule}
         first = 4 + len(above)
         expected = {
@@ -433,7 +433,7 @@ def test_proposals_hold_no_text_of_rows_of_questions(tmp_path: Path) -> None:
     """Not as a word for a missing value either: what a column stands for is proposed once they are left out."""
     rows, _ = ODD["questions that repeat names"]
     path = written(tmp_path / "x.csv", rows)
-    findings = checked_records(path).findings
+    findings = findings_about_records(path).findings
     assert [proposal for each in findings for proposal in each.proposals] == [Proposal("skip_rows_after_header", 2)]
     assert not [choice for each in findings for choice in each.choices]
     check, _ = accepted(path)
@@ -479,7 +479,7 @@ def test_records_are_not_taken_for_odd_rows(tmp_path: Path, name: str) -> None:
     """A person that is left out would be missing in every answer."""
     rows = REAL_ROWS[name]
     for ending in ("csv", "xlsx"):
-        check = checked_records(written(tmp_path / f"x.{ending}", rows))
+        check = findings_about_records(written(tmp_path / f"x.{ending}", rows))
         assert (check.odd_rows, check.names_like_values, dict(check.faults)) == ((), (), {})
         assert check.rows == len(rows) - 1
 
@@ -490,9 +490,9 @@ def test_odd_rows_of_a_wide_file_are_those_of_a_narrow_one(
 ) -> None:
     """A single expression for all columns finds the rows that one expression for each column finds."""
     path = written(tmp_path / "x.csv", ODD[name][0] if name in ODD else REAL_ROWS[name])
-    narrow = checked_records(path)
+    narrow = findings_about_records(path)
     monkeypatch.setattr("noisycount.engines.duckdb.odd_rows._NARROW", 0)
-    assert checked_records(path) == narrow
+    assert findings_about_records(path) == narrow
 
 
 def test_what_the_owner_decided_is_not_reported_again(tmp_path: Path) -> None:
@@ -502,11 +502,11 @@ def test_what_the_owner_decided_is_not_reported_again(tmp_path: Path) -> None:
     form = FileFormat.from_parts(
         {"skip_rows_after_header": 0, "drop_empty_rows": False, "drop_rows_like_header": False, "footer": []}
     )
-    check = checked_records(path, form=form)
+    check = findings_about_records(path, form=form)
     assert check.odd_rows == ()
     assert check.rows == len(rows) - 2
     path = written(tmp_path / "y.csv", PERSONS)
-    assert checked_records(path, form=FileFormat(header=True)).names_like_values == ()
+    assert findings_about_records(path, form=FileFormat(header=True)).names_like_values == ()
 
 
 CELLS = st.sampled_from(["", " ", "id", "age", "#", "# x", "Total", "7", "é", 'a "b"', "a,b", "x\ny", "\ufeffid"])
@@ -625,10 +625,10 @@ def test_ragged_lines_are_filled_up_left_out_or_refused(tmp_path: Path) -> None:
 
 def test_a_ragged_file_is_checked_as_it_can_be_read(tmp_path: Path) -> None:
     """With the fault named: short lines are filled up, few lines that are too long are left out."""
-    check = checked_records(write_csv(tmp_path, RAGGED))
+    check = findings_about_records(write_csv(tmp_path, RAGGED))
     assert (check.rows, check.form and check.form.ragged) == (4, "pad")
     assert dict(check.faults) == {"ragged": "line 3 has 2 cells for 3 names"}
-    check = checked_records(write_csv(tmp_path, RAGGED + "5,Ulm,Germany,7\n"))
+    check = findings_about_records(write_csv(tmp_path, RAGGED + "5,Ulm,Germany,7\n"))
     assert (check.rows, check.form and check.form.ragged) == (4, "pad_or_drop")
     assert [finding.severity for finding in check.findings][:1] == [Severity.BLOCKS]
     short = "".join(f"{n},x\n" for n in range(30))
@@ -640,7 +640,7 @@ def test_a_ragged_file_is_checked_as_it_can_be_read(tmp_path: Path) -> None:
     check, taken = accepted(write_csv(tmp_path, f"a,b,c\n{rows}"))
     assert (check.rows, taken["names"]) == (9, ((4, "column4"),))
     with pytest.raises(SourceError, match="line 2 has 2 cells for 3 names, and 9 more lines are ragged"):
-        checked_records(write_csv(tmp_path, "a,b,c\n" + "1,2\n" * 5 + "1,2,3,4\n" * 5))
+        findings_about_records(write_csv(tmp_path, "a,b,c\n" + "1,2\n" * 5 + "1,2,3,4\n" * 5))
 
 
 @pytest.mark.parametrize(
@@ -687,15 +687,15 @@ def test_marks_without_a_meaning_can_be_stated(tmp_path: Path, name: str, *, pac
 def test_marks_are_kept_where_some_stand_around_cells(tmp_path: Path, text: str) -> None:
     """A file with one mark too few is refused: without marks its cells would be others."""
     with pytest.raises(SourceError, match="has a quotation mark"):
-        checked_records(write_csv(tmp_path, text))
+        findings_about_records(write_csv(tmp_path, text))
 
 
 def test_a_cell_of_several_lines_is_a_cell(tmp_path: Path) -> None:
     """Only lines with as many cells as there are names are reported."""
     path = write_csv(tmp_path, 'id,note,n\n1,"a\nb, c",3\n2,"d,\ne",4\n')
-    assert checked_records(path).odd_rows == ()
+    assert findings_about_records(path).odd_rows == ()
     path = write_csv(tmp_path, 'id,note,n\n1,"a,1\n2,b",3\n2,"d, e",4\n')
-    (finding,) = checked_records(path).findings
+    (finding,) = findings_about_records(path).findings
     assert (finding.severity, finding.lines, finding.proposals) == (Severity.LOOK, (2,), ())
 
 
@@ -722,13 +722,13 @@ def test_single_marks_around_names_are_proposed_to_be_stated(tmp_path: Path, tex
 def test_another_table_below_is_reported(tmp_path: Path, below: str) -> None:
     """Before and after its cells are accepted as missing; a last cell that does not fit is no table."""
     rows = "id,age,town\n" + "".join(f"p{n},{20 + n},Bern\n" for n in range(29))
-    check = checked_records(write_csv(tmp_path, rows + below))
+    check = findings_about_records(write_csv(tmp_path, rows + below))
     (odd,) = check.odd_rows
     assert (odd.kind, odd.texts, odd.lines) == ("below", ("town",), (32,))
     check, _ = accepted(write_csv(tmp_path, rows + below))
     assert [odd.kind for odd in check.odd_rows] == ["below"]
     for last in ("p9,much,Bern\n", "p9,much,Bern\np8,7,Bern\np7,more,Bern\n"):
-        assert checked_records(write_csv(tmp_path, rows + last)).odd_rows == ()
+        assert findings_about_records(write_csv(tmp_path, rows + last)).odd_rows == ()
 
 
 def test_a_rule_about_a_column_names_one(tmp_path: Path) -> None:
@@ -767,7 +767,7 @@ def test_equal_and_empty_names_can_be_stated_by_place(tmp_path: Path) -> None:
 def test_a_file_without_names_is_read_as_stated(tmp_path: Path) -> None:
     """Its first row is a record."""
     path = write_csv(tmp_path, "Bern,F,2024-01-02\nBiel,M,2024-01-03\nThun,F,2024-01-04\n")
-    check = checked_records(path)
+    check = findings_about_records(path)
     assert (check.rows, check.names_like_values) == (2, ("F", "2024-01-02"))
     form = FileFormat.from_parts({"header": False, "names": ["town", "sex", "day"]})
     assert counts(path, "true", "town = 'Bern' and day = '2024-01-02'", form=form) == [3, 1]
@@ -783,7 +783,7 @@ def test_a_file_without_names_is_read_as_stated(tmp_path: Path) -> None:
 
 def test_a_first_row_whose_texts_recur_is_reported(tmp_path: Path) -> None:
     """Though nothing of it is a number or a date."""
-    check = checked_records(write_csv(tmp_path, "Bern,F\nBiel,M\nThun,F\nUlm,M\n"))
+    check = findings_about_records(write_csv(tmp_path, "Bern,F\nBiel,M\nThun,F\nUlm,M\n"))
     assert check.names_like_values == ("F",)
 
 
@@ -872,7 +872,7 @@ def test_a_title_above_a_table_without_names_is_left_out(tmp_path: Path, delimit
 def test_a_title_of_several_lines_is_one_title(tmp_path: Path) -> None:
     """Its lines are counted as a text editor counts them."""
     path = write_csv(tmp_path, '"Report\nof May",,\nid,age,sex\n1,34,M\n2,35,F\n')
-    check = checked_records(path)
+    check = findings_about_records(path)
     assert (check.rows, check.form and check.form.skip) == (2, 2)
     assert counts(path, "age = 35", form=FileFormat(skip=2)) == [1]
 
@@ -887,7 +887,7 @@ def test_a_file_in_another_encoding_with_a_fault_is_described(tmp_path: Path) ->
     check, taken = accepted(write_csv(tmp_path, late))
     assert (check.rows, taken) == (30_002, {"encoding": "cp1252", "ragged": "pad"})
     with pytest.raises(SourceError, match="what follows line 1 has a quotation mark that is not closed"):
-        checked_records(write_csv(tmp_path, 'id;ville\n1;"Genève\n'.encode("cp1252")))
+        findings_about_records(write_csv(tmp_path, 'id;ville\n1;"Genève\n'.encode("cp1252")))
 
 
 LONG = 1 << 21
@@ -948,7 +948,7 @@ def test_what_cannot_be_read_is_refused_in_one_true_line(tmp_path: Path, name: s
     path = tmp_path / file
     path.write_bytes(content)
     is_mended = name in {"quotation mark", "mark within"}
-    for act in (DuckDBSource.open, *([] if is_mended else [checked_records])):
+    for act in (DuckDBSource.open, *([] if is_mended else [findings_about_records])):
         with pytest.raises(SourceError) as caught:
             act(path)
         assert words in str(caught.value)
@@ -1002,6 +1002,6 @@ def test_lines_of_cells_are_right_behind_rows_that_are_left_out(tmp_path: Path) 
     rows = "".join(f"{n},a\n" for n in range(10))
     path = write_csv(tmp_path, f'age,note\n# x\n{rows}\n,\n7,"two\nlines"\nTotal,\nold,b\n')
     form = FileFormat(drop_empty_rows=True, comment=("#",), footer=("Total",), ragged="pad")
-    (age, _) = checked_records(path, form=form).columns
+    (age, _) = findings_about_records(path, form=form).columns
     assert (age.examples, age.lines) == (("old",), (18,))
     assert re.search("old", io.StringIO(path.read_text()).readlines()[17])

@@ -13,7 +13,7 @@ VOUCHED = UnitClaim("person", vouched="one row a person")
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_materialised_view_is_refused_unless_its_owner_vouches(kind: str) -> None:
-    """Others are tables, whose records are their owner's."""
+    """JointCounts are tables, whose records are their owner's."""
     table = pytest.importorskip("noisycount.engines.spark.table")
     session = SimpleNamespace(shown="'visits'", run=lambda *_: kind)
     table.SparkRelation(session, "visits", claim=VOUCHED)._require_stored(1.0)  # noqa: SLF001 - no cluster has them here

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mpmath import binomial, log, mp, mpf
 
 import noisycount as nc
-from noisycount.model.populations.binomial_sums import Kinds, deep_sum_of_binomials, sum_of_binomials
+from noisycount.model.populations.binomial_sums import RateGroups, deep_sum_of_binomials, sum_of_binomials
 from tests.helpers.cases import examples
 from tests.oracles.posterior import (
     Law,
@@ -155,7 +155,7 @@ def test_few_kinds_have_the_law_of_many(spread: float, tilt: float) -> None:
     """The law, its moments and its growth are those of all rates, to rounding."""
     log_odds = np.sort(np.random.default_rng(7).normal(-1.0, spread, 3000))
     sizes = 1.0 + np.arange(3000) % 4
-    kinds = Kinds(sizes, log_odds)
+    kinds = RateGroups(sizes, log_odds)
     rates = 1 / (1 + np.exp(-log_odds - tilt))
     first, logs = sum_of_binomials(sizes, rates, 1 / (1 + np.exp(log_odds + tilt)))
     few_first, few_logs = kinds.law(tilt)
@@ -168,13 +168,13 @@ def test_few_kinds_have_the_law_of_many(spread: float, tilt: float) -> None:
 def test_few_kinds_are_all_kinds() -> None:
     """Few kinds of records are not merged."""
     sizes, log_odds = np.array([3.0, 5.0]), np.array([-1.0, 0.5])
-    assert (Kinds(sizes, log_odds).gauss == [sizes, log_odds]).all()
+    assert (RateGroups(sizes, log_odds).gauss == [sizes, log_odds]).all()
 
 
 def test_equal_log_odds_are_one_kind() -> None:
     """Rates that are the same but for rounding leave a single node."""
     log_odds = np.sort(-1.0 + 1e-15 * np.arange(40))
-    few = Kinds(np.ones(40), log_odds).gauss
+    few = RateGroups(np.ones(40), log_odds).gauss
     assert few[0].sum() == pytest.approx(40, rel=1e-14)
     assert few[1] == pytest.approx(np.full(few.shape[1], -1.0), rel=1e-13)
 
@@ -215,7 +215,7 @@ def exact_logs(sizes: list[int], rates: list[float], count: int) -> mpf:
 def test_probabilities_keep_their_digits_to_the_ends(sizes: list[int], rates: list[float]) -> None:
     """Down to e^−700, and to a count of 0 or of all where they are nearer."""
     weights, odds = np.array(sizes, dtype=np.float64), np.array(rates)
-    kinds = Kinds(weights, np.log(odds) - np.log1p(-odds))
+    kinds = RateGroups(weights, np.log(odds) - np.log1p(-odds))
     first, logs = deep_sum_of_binomials(kinds, 700.0)
     last = first + logs.size - 1
     assert logs[0] < -690 or first == 0

@@ -9,7 +9,7 @@ from mpmath import mp, mpf
 
 from noisycount import DiscreteGaussian, DiscreteLaplace
 from noisycount.model.noises.additive import DiscreteNoise
-from noisycount.model.tables.threshold import delta_of_threshold, surely_shown, threshold
+from noisycount.model.tables.threshold import delta_of_threshold, smallest_surely_shown, threshold
 
 mp.dps = 60
 
@@ -89,7 +89,7 @@ def test_the_delta_of_a_threshold_is_never_below_the_truth(noise: DiscreteNoise,
 def test_the_count_that_surely_appears_is_the_smallest(noise: DiscreteNoise, confidence: float) -> None:
     """It reaches the threshold with the confidence, and one less does not."""
     place = threshold(noise, Fraction(1, 10**6), 1)
-    count = surely_shown(noise, place, confidence)
+    count = smallest_surely_shown(noise, place, confidence)
     assert tail(noise, place - count) >= confidence
     assert count == 1 or tail(noise, place - count + 1) < confidence
 

@@ -17,7 +17,7 @@ from joserfc.jwk import Key as PublicKey
 
 from noisycount.config.config import load_config
 from noisycount.service.app import application
-from noisycount.service.auth import Attempts, Auth, LoginForm, Sessions, user_of
+from noisycount.service.auth import Auth, FailedAttempts, LoginForm, Sessions, user_of
 from noisycount.service.keys import Key, Keyring, Role, User
 from noisycount.service.oidc import Tokens
 from tests.helpers.commands import configure
@@ -74,7 +74,7 @@ def probed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FastAPI]:
 def served(probed: FastAPI, tmp_path: Path) -> Served:
     """The application with keys and sessions of the test's own."""
     clock, keyring = Clock(), Keyring(tmp_path / "keys")
-    auth = Auth(keyring, None, Sessions(clock), Attempts(clock), LoginForm(clock))
+    auth = Auth(keyring, None, Sessions(clock), FailedAttempts(clock), LoginForm(clock))
     probed.state.auth = auth
     return Served(probed, auth, clock, keyring)
 

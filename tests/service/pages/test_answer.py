@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from noisycount.charts.answer_picture import CountPicture, Estimated
+from noisycount.charts.answer_picture import CountInterval, CountPicture
 from noisycount.config.config import Config
 from noisycount.config.places import sqlite_url
 from noisycount.ledger.budget import ApproximateBudget
-from noisycount.service.pages.answer import CountEstimate, Released
+from noisycount.service.pages.answer import CountEstimate, ReleasedAnswer
 from noisycount.service.pages.answer_files import answer_csv
 from noisycount.service.pages.stored_answer import ReleasedRow, add_sums, complete_from_ledger
 from noisycount.service.state import ServiceState
@@ -72,7 +72,7 @@ def test_a_refined_count_is_told_where_it_says_more(state: ServiceState) -> None
     assert "With what is public" not in page
     assert "refined: " not in page
     half = {"answer": -5, "low": -65, "high": 55, "error": 60, "mechanism": "discrete Laplace", "scale": "20"}
-    below = Released(half, estimate=CountEstimate.from_reply(half, 1317))
+    below = ReleasedAnswer(half, estimate=CountEstimate.from_reply(half, 1317))
     assert below.refined is not None
     assert 0 <= below.refined.count.low <= below.refined.count.value <= below.refined.count.high
     assert isinstance(below.picture, CountPicture)
@@ -424,9 +424,9 @@ def test_an_interval_is_the_shortest_and_has_the_most_probable_count() -> None:
 
 def test_an_estimate_outside_its_answer_says_so() -> None:
     """In words beside it."""
-    row = ReleasedRow("town", ["Bern"], ["Bern"], Estimated(50, 40, 60), 10, Estimated(61, 52, 70), (0, 80))
+    row = ReleasedRow("town", ["Bern"], ["Bern"], CountInterval(50, 40, 60), 10, CountInterval(61, 52, 70), (0, 80))
     assert row.estimate == "61, from 52 to 70, outside the ±"
-    assert replace(row, refined=Estimated(60, 52, 70)).estimate == "60, from 52 to 70"
+    assert replace(row, refined=CountInterval(60, 52, 70)).estimate == "60, from 52 to 70"
 
 
 def test_hidden_keys_have_their_threshold(approximate: ServiceState) -> None:
@@ -441,7 +441,7 @@ def test_hidden_keys_have_their_threshold(approximate: ServiceState) -> None:
     assert words in page
     entry = approximate.ledger.entry(reply["key"])
     assert entry is not None
-    stored = Released(complete_from_ledger({"dataset": "stay", **entry_json(entry)}, entry))
+    stored = ReleasedAnswer(complete_from_ledger({"dataset": "stay", **entry_json(entry)}, entry))
     assert (
         stored.hidden_keys
         == f"{first} {chance} {surely} A key that is missing may have a few persons: it does not mean 0."

@@ -185,7 +185,7 @@ def test_a_spent_quota_is_told_apart(tmp_path: Path) -> None:
 
 
 def test_answer_is_there_for_its_asker_and_owners(state: ServiceState) -> None:
-    """Others are told what they are told of an answer that never was."""
+    """JointCounts are told what they are told of an answer that never was."""
     place, page = paid(state, COUNT)
     assert re.search(r"lies between <strong>[\d,−]+</strong> and <strong>[\d,−]+</strong> with 95", page)
     assert '--where "age >= 65"' in page or "--where 'age >= 65'" in page

@@ -133,5 +133,5 @@ def test_a_spent_budget_names_the_page_that_explains_it(
 def test_a_text_of_a_user_becomes_no_other_link() -> None:
     """Only an address of the site becomes a link, and everything else is escaped."""
     for text in ("(a: //docs/x.html)", "(a: /docs/../x.html)", "(a: https://x/docs/x.html)", "(a: /docs/x.html"):
-        assert layout.linked(text) == text
-    assert layout.linked("(<b>: /docs/x.html)") == '(<a href="/docs/x.html">&lt;b&gt;</a>)'
+        assert layout.with_page_links(text) == text
+    assert layout.with_page_links("(<b>: /docs/x.html)") == '(<a href="/docs/x.html">&lt;b&gt;</a>)'

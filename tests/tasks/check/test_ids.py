@@ -20,7 +20,7 @@ from noisycount.engines.findings import with_findings
 from noisycount.engines.formats import ColumnFormat
 from noisycount.engines.sql.source import SqlSource
 from noisycount.query.language import parse
-from noisycount.release.records import checked_records
+from noisycount.release.records import findings_about_records
 from tests.helpers.commands import Refused, Run
 from tests.helpers.postgresql import Server
 from tests.helpers.server_tables import made_by, place_of
@@ -231,7 +231,7 @@ def test_ids_that_differ_in_marks_are_shown_for_the_owner(
     """With the rules that make them one person; ids of which each has a mark may be of several persons."""
     path = tmp_path / "a.parquet"
     pl.DataFrame({"who": [*ids, *others]}).write_parquet(path)
-    found = [each for each in checked_records(path, unit="who").findings if each.choices]
+    found = [each for each in findings_about_records(path, unit="who").findings if each.choices]
     (choice,) = found[-1].choices
     assert isinstance(choice.value, Mapping)
     assert {*choice.value} == rules

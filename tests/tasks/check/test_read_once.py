@@ -11,7 +11,7 @@ from noisycount.config.config import load_config
 from noisycount.engines.check import Check
 from noisycount.engines.duckdb.source import DuckDBSource
 from noisycount.ledger.ledger import Ledger
-from noisycount.release.records import checked_records
+from noisycount.release.records import findings_about_records
 from tests.helpers.commands import Run
 from tests.helpers.hospital import random_hospital, write_hospital
 from tests.helpers.workbooks import write_workbook
@@ -137,11 +137,11 @@ def test_a_file_that_changes_behind_a_check_is_read_again(
     _configure(here, place)
 
     def changing(place: Path, **said: Any) -> Check:  # noqa: ANN401
-        check = checked_records(place, **said)
+        check = findings_about_records(place, **said)
         _write(place, 12)
         return check
 
-    monkeypatch.setattr("noisycount.tasks.check.checked_records", changing)
+    monkeypatch.setattr("noisycount.tasks.check.findings_about_records", changing)
     assert run("check", "v").status == 0
     assert run("count", "v", "--where", "age = 41", *EPSILON).object["answer"] == 12
 

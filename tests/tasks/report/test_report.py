@@ -22,7 +22,7 @@ from noisycount.ledger.entries import Analyst, Request
 from noisycount.ledger.ledger import Ledger
 from noisycount.model.concentrated import epsilon_of_rho
 from noisycount.model.half_width import error_within
-from noisycount.tasks.report.forms import FORMS, as_inline, as_text, registry_json, report_text
+from noisycount.tasks.report.forms import FORMS, as_inline, registry_json, report_text, without_formula
 from noisycount.tasks.report.report import Report, report_of
 from noisycount.tasks.report.words import dataset_facts, release_cells
 from tests.helpers.commands import Refused, Run
@@ -174,7 +174,7 @@ def test_a_sheet_holds_no_formula(tmp_path: Path) -> None:
 @given(st.text())
 def test_no_text_is_a_formula(text: str) -> None:
     """After blanks either; what is none stays as it is."""
-    cell = as_text(text)
+    cell = without_formula(text)
     assert cell in {text, f"'{text}"}
     assert not cell.lstrip().startswith(("=", "+", "-", "@", "\uff1d"))
 

@@ -16,7 +16,7 @@ from noisycount.display.numbers import at_most
 from noisycount.ledger.budget import Loss
 from noisycount.ledger.ledger import Ledger
 from noisycount.model.concentrated import delta_of_rho, epsilon_of_rho
-from noisycount.tasks.risk_list import PaidSoFar
+from noisycount.tasks.risk_list import TotalLossSoFar
 from tests.helpers.commands import Refused, Run, configure
 from tests.helpers.ledgers import buy_again
 
@@ -25,9 +25,9 @@ ATOMS = "rate,1,2\n0.1,1,1\n0.1,1,0\n0.8,0,0\n"
 OUTSIDE = [0.1, 0.1, 0.8]
 
 
-def paid(loss: Loss, rho_delta: Fraction | None) -> PaidSoFar:
+def paid(loss: Loss, rho_delta: Fraction | None) -> TotalLossSoFar:
     """Return the amount paid for counts, which is equal for both kinds of neighbours."""
-    return PaidSoFar(loss, loss, rho_delta)
+    return TotalLossSoFar(loss, loss, rho_delta)
 
 
 @pytest.fixture(scope="module", autouse=True)

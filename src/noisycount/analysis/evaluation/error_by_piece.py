@@ -140,7 +140,7 @@ class ErrorByPiece:
         """True if each series needs fewer terms than it has nodes."""
         if self.case.errors.is_discrete:
             return True
-        return max(self._far_terms[0].shape[1], self.cell_terms.shape[1] if self.is_kinked else 0) < _NODES
+        return max(self._far_terms[0].shape[1], self.interval_terms.shape[1] if self.is_kinked else 0) < _NODES
 
     @property
     def is_kinked(self) -> bool:
@@ -148,14 +148,14 @@ class ErrorByPiece:
         return not self.case.errors.is_discrete and self.case.errors.smooth_over == 0
 
     @property
-    def _first_far(self) -> int:
+    def _smallest_far_distance(self) -> int:
         """Smallest distance from j of the counts that never lie between j and an answer; 0 if the noise has no kink."""
         return self.width + 2 if self.is_kinked else 0
 
     @cached_property
     def _far_terms(self) -> tuple[Reals, Reals]:
         """Coefficients of f(v + i), and of f(v − i), for the distances i of far counts, shape (distances, terms)."""
-        distances = np.arange(self._first_far, self.reach + 1, dtype=np.float64)[:, None]
+        distances = np.arange(self._smallest_far_distance, self.reach + 1, dtype=np.float64)[:, None]
         if self.case.errors.is_discrete:
             answers = np.arange(-self.width, self.width + 2, dtype=np.float64)
             return self._relative_densities(answers + distances), self._relative_densities(answers - distances)
@@ -167,7 +167,7 @@ class ErrorByPiece:
         return lower[:, :needed], upper[:, :needed]
 
     @cached_property
-    def cell_terms(self) -> Reals:
+    def interval_terms(self) -> Reals:
         """Chebyshev coefficients of the noise density f between neighbouring integers, shape (intervals, terms).
 
         The intervals lie between the integers from −2R − 1 to 2R + 2, where R is `width`.
@@ -186,7 +186,7 @@ class ErrorByPiece:
     def kernels(self) -> tuple[_Kernel, _Kernel]:
         """Two kernels: for the counts below j, from the farthest on, and for the counts above j."""
         lower, upper = self._far_terms
-        first = self._first_far
+        first = self._smallest_far_distance
         below, above = _Kernel.of_terms(first, lower), _Kernel.of_terms(first, upper)
         if not first:  # the count j is not above j
             above = _Kernel(1, above.numbers[1:])
@@ -195,7 +195,7 @@ class ErrorByPiece:
     @cached_property
     def near_kernels(self) -> dict[int, tuple[Reals, Reals]]:
         """Factors of the near counts below and above j, for each interval between two integers by its lower end v."""
-        terms, kernels = self.cell_terms, {}
+        terms, kernels = self.interval_terms, {}
         for cell in range(-self.width, self.width + 1):
             place = cell + 2 * self.width + 1
             below = _Kernel.of_terms(0, terms[place : place + self.width + 2]).numbers[::-1]
@@ -316,7 +316,7 @@ class _SumsAroundIntegers:
         return np.ascontiguousarray(sliding_window_view(self.sums.weights, 2 * width + 3)[begin : begin + self.number])
 
     @cached_property
-    def _far_balances(self) -> Reals:
+    def _far_moment_differences(self) -> Reals:
         """Contributions of the far counts to U1 − L1, shape (integers, terms)."""
         return self.upper[:, 1] - self.lower[:, 1]
 
@@ -329,7 +329,7 @@ class _SumsAroundIntegers:
         """For each integer j the answer v whose posterior mean is j; nan if v lies outside of −R … R + 1."""
         width = self.sums.width
         grid = np.arange(-width, width + 2, dtype=np.float64)
-        values = _small_matrix_product(self._far_balances, self._far_terms(grid).T)
+        values = _small_matrix_product(self._far_moment_differences, self._far_terms(grid).T)
         if self.sums.is_kinked:
             values += _small_matrix_product(self._nearby_probabilities, self.sums.near_moments)
         is_above = values >= 0
@@ -337,7 +337,7 @@ class _SumsAroundIntegers:
         places = is_above[rows].argmax(axis=1)
         cells = places - 1 - width
         low, high = values[rows, places - 1], values[rows, places]
-        far, near = self._far_balances[rows], self._near_balances(rows, cells)
+        far, near = self._far_moment_differences[rows], self._near_moment_differences(rows, cells)
         before, before_value = cells.astype(np.float64), low
         answers = cells + low / (low - high)
         for _ in range(_SECANTS):
@@ -354,11 +354,11 @@ class _SumsAroundIntegers:
 
     def _near_terms(self, places: Reals) -> Reals:
         """Return the values of the terms of a cell's series at places 0 … 1 in the cell."""
-        return np.asarray(chebvander(2 * places - 1, self.sums.cell_terms.shape[1] - 1), np.float64)
+        return np.asarray(chebvander(2 * places - 1, self.sums.interval_terms.shape[1] - 1), np.float64)
 
-    def _near_numbers(self, rows: Places, cells: Places) -> tuple[Reals, Reals]:
+    def _near_coefficients(self, rows: Places, cells: Places) -> tuple[Reals, Reals]:
         """Return the series coefficients of the sums over the near counts on both sides, shape (rows, 2, terms)."""
-        width, terms = self.sums.width, self.sums.cell_terms.shape[1]
+        width, terms = self.sums.width, self.sums.interval_terms.shape[1]
         lower, upper = np.empty((2, rows.size, 2 * terms))
         for cell, some in self._rows_by_cell(cells):
             windows = self._nearby_probabilities.take(rows[some], axis=0)
@@ -367,11 +367,11 @@ class _SumsAroundIntegers:
             upper[some] = _small_matrix_product(windows[:, width + 2 :], above)
         return lower.reshape(-1, 2, terms), upper.reshape(-1, 2, terms)
 
-    def _near_balances(self, rows: Places, cells: Places) -> Reals | None:
+    def _near_moment_differences(self, rows: Places, cells: Places) -> Reals | None:
         """Return the contributions of near counts to U1 − L1 in a cell of each integer; None if all counts are far."""
         if not self.sums.is_kinked:
             return None
-        lower, upper = self._near_numbers(rows, cells)
+        lower, upper = self._near_coefficients(rows, cells)
         return upper[:, 1] - lower[:, 1]
 
     def integral(self, rows: Places, begins: Reals, ends: Reals, floor: float) -> float | None:
@@ -416,7 +416,7 @@ class _SumsAroundIntegers:
         lower, upper = (far @ numbers[rows].transpose(0, 2, 1) for numbers in (self.lower, self.upper))
         if self.sums.is_kinked:
             near = self._near_terms(answers - cells[:, None])
-            below, above = self._near_numbers(rows, cells)
+            below, above = self._near_coefficients(rows, cells)
             lower += near @ below.transpose(0, 2, 1)
             upper += near @ above.transpose(0, 2, 1)
         return _Sums(lower[..., 0], lower[..., 1], upper[..., 0], upper[..., 1])

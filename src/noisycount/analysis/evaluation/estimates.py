@@ -87,7 +87,7 @@ def case_of(population: Population, noise: SymmetricNoise, assumed: Population |
     errors = noise.errors.tabulated(reach)
     table = table_of(population.law(), population.size)
     span = (table.first - reach, table.last + reach)
-    believed = table if assumed is None else believed_table(assumed, noise, span)
+    believed = table if assumed is None else assumed_table(assumed, noise, span)
     if errors.is_geometric:
         span = (float(min(table.first, believed.first)), float(max(table.last, believed.last)))
     is_smooth = errors.spread >= 1
@@ -118,7 +118,7 @@ def _table_of_range(law: CountDistribution, first: int, last: int) -> CountTable
     return CountTable.between(law, first, last)
 
 
-def believed_table(assumed: Population, mechanism: Mechanism, span: tuple[float, float]) -> CountTable:
+def assumed_table(assumed: Population, mechanism: Mechanism, span: tuple[float, float]) -> CountTable:
     """Return the assumed distribution at all counts that are probable given some answer in `span`."""
     size = assumed.size
     ends = [assumed.law(mechanism.likelihood(answer, size)) for answer in span]

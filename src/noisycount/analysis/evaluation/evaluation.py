@@ -16,7 +16,7 @@ from noisycount.analysis.evaluation.estimates import (
     RawAnswer,
     RoundedAnswer,
     WholeEstimate,
-    believed_table,
+    assumed_table,
     case_of,
     median_estimate,
     mode_estimate,
@@ -101,7 +101,7 @@ def sampled_estimate(
     reach = 0 if noise is None else int(np.ceil(noise.error_with_tail(-DEPTH)))
     answers = np.arange(first - reach, last + reach + 1, dtype=np.float64)
     span = (float(answers[0]), float(answers[-1]))
-    believed = table if assumed is None else believed_table(assumed, mechanism, span)
+    believed = table if assumed is None else assumed_table(assumed, mechanism, span)
     start, stop = min(table.first, believed.first), max(table.last, believed.last)
     if noise is not None:  # samples may be likely under the assumed population only
         ends = _drawn_ends(believed, sample_size, size)
@@ -186,14 +186,14 @@ def _check_entries(entries: int) -> None:
         )
 
 
-Estimated = Literal["answer", "rounded", "mean", "median", "mode"]
-ESTIMATES: tuple[Estimated, ...] = get_args(Estimated)
+EstimateKind = Literal["answer", "rounded", "mean", "median", "mode"]
+ESTIMATES: tuple[EstimateKind, ...] = get_args(EstimateKind)
 
 
 Averages: TypeAlias = RawAnswer | RoundedAnswer | WholeEstimate | MeanEstimate | SampledEstimate
 
 
-def averages(population: Population, mechanism: Mechanism, by: Estimated, assumed: Population | None) -> Averages:
+def averages(population: Population, mechanism: Mechanism, by: EstimateKind, assumed: Population | None) -> Averages:
     """Return the averages of an estimate. Raise ValueError as `mean_absolute_error` does."""
     if by not in ESTIMATES:
         raise ValueError(f"by must be one of {', '.join(map(repr, ESTIMATES))}, got {by!r}")
@@ -231,7 +231,7 @@ def _check_populations(population: Population, assumed: Population | None) -> No
 
 
 def mean_absolute_error(
-    population: Population, mechanism: Mechanism, by: Estimated, assumed: Population | None = None
+    population: Population, mechanism: Mechanism, by: EstimateKind, assumed: Population | None = None
 ) -> float:
     """Return the mean absolute error E|K − estimate(Y)| of an estimate of the count, over counts K and answers Y.
 
@@ -269,7 +269,7 @@ def mean_absolute_error(
 
 
 def improvement_probability(
-    population: Population, mechanism: Mechanism, by: Estimated, assumed: Population | None = None
+    population: Population, mechanism: Mechanism, by: EstimateKind, assumed: Population | None = None
 ) -> float:
     """Return the probability that an estimate is closer to the count K than the answer Y.
 
@@ -296,7 +296,7 @@ def improvement_probability(
 
 
 def tie_probability(
-    population: Population, mechanism: Mechanism, by: Estimated, assumed: Population | None = None
+    population: Population, mechanism: Mechanism, by: EstimateKind, assumed: Population | None = None
 ) -> float:
     """Return the probability that an estimate is exactly as close to the count K as the answer Y.
 

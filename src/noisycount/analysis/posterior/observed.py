@@ -22,7 +22,7 @@ from noisycount.model.subsampling import Subsample
 from noisycount.validation import require_instance
 
 
-class Contained(Protocol):
+class NumpyConvertible(Protocol):
     """A column of another library: a Series of pandas or Polars, an array of Arrow."""
 
     def to_numpy(self) -> Any:  # noqa: ANN401  (of whatever type its numbers have)
@@ -30,7 +30,7 @@ class Contained(Protocol):
         ...
 
 
-Container = TypeVar("Container", bound=Contained)
+Container = TypeVar("Container", bound=NumpyConvertible)
 
 
 @frozen

@@ -17,7 +17,7 @@ from noisycount.analysis.posterior.predictive import (
     farthest_answers,
     is_expected,
     law_given,
-    two_sided,
+    two_sided_probability,
 )
 from noisycount.display.values import Charted
 from noisycount.frozen import frozen
@@ -169,7 +169,7 @@ class Posterior(Charted, Estimates):
         contradicts the assumed population.
         """
         prior = self.population.law()
-        smallest = min(two_sided(self.population, prior, *pair) for pair in farthest_answers(self.observed))
+        smallest = min(two_sided_probability(self.population, prior, *pair) for pair in farthest_answers(self.observed))
         return min(1.0, len(self.observed) * smallest)
 
     @cached_property

@@ -129,14 +129,16 @@ _LIKELY = 0.49  # if one tail is smaller, it is the smaller of the two, which su
 _WIDEST_PREDICTIVE = 1 << 12  # number of counts up to which all tails take less time than a search
 
 
-def two_sided(population: Population, prior: CountDistribution, answer: Answer, mechanism: Mechanism) -> float:
+def two_sided_probability(
+    population: Population, prior: CountDistribution, answer: Answer, mechanism: Mechanism
+) -> float:
     """Return min(1, 2·min(P[Y <= y], P[Y >= y])) under the prior; P[Y < t] for an answer suppressed below t.
 
     Numerical error: 1e-11 relative, down to 1e-300.
     """
     counted, noise = _counted_population(population, mechanism)
     if noise is not mechanism:
-        return two_sided(counted, counted.law(), answer, noise)
+        return two_sided_probability(counted, counted.law(), answer, noise)
     if isinstance(answer, Below):
         return _tail_probability(population, prior, answer.largest_answer(mechanism), mechanism, upper=False)
     is_upper = answer > _mean_and_deviation_bounds(population)[0]

@@ -15,15 +15,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from noisycount.analysis.posterior.laplace_cells import LaplaceCells, WideCells, laplace_cells, wide_cells
 from noisycount.analysis.posterior.observed import (
-    Contained,
     Container,
+    NumpyConvertible,
     Published,
     checked_mechanism,
     column_in,
     values_and_mechanism,
 )
 from noisycount.analysis.posterior.posterior import Posterior, posterior_of
-from noisycount.analysis.posterior.predictive import SURPRISING, not_surprising_range, two_sided
+from noisycount.analysis.posterior.predictive import SURPRISING, not_surprising_range, two_sided_probability
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
@@ -51,7 +51,7 @@ def _surprise_under(population: Population, mechanism: Mechanism) -> Callable[[f
     prior = population.law()
     first, last = prior.counts_within(_DEPTH)
     if last - first > _WIDEST or not isinstance(mechanism, SymmetricNoise) or mechanism.errors.is_costly:
-        return lambda answer: two_sided(population, prior, answer, mechanism)
+        return lambda answer: two_sided_probability(population, prior, answer, mechanism)
     counts = np.arange(first, last + 1, dtype=np.float64)
     chances, errors = np.exp(prior.log_pmf(counts)), mechanism.errors
 
@@ -95,11 +95,11 @@ def refine(
 
 
 def refine(
-    answers: ArrayLike | Published | Sequence[float | Published] | Contained,
+    answers: ArrayLike | Published | Sequence[float | Published] | NumpyConvertible,
     population: Population,
     mechanism: Mechanism | None = None,
     by: Estimate = "mean",
-) -> Reals | float | Contained:
+) -> Reals | float | NumpyConvertible:
     """Return the posterior mean, median or mode of the count for each answer by itself.
 
     Args:
@@ -141,7 +141,7 @@ def refine(
     shaped = refine_array(asked.reshape(-1), population, law, by, extremes).reshape(asked.shape)
     _warn_of_contradiction(asked.reshape(-1), extremes, population, law)
     if column is not None:
-        return cast("Contained", column.container(shaped))
+        return cast("NumpyConvertible", column.container(shaped))
     return float(shaped) if asked.ndim == 0 else shaped
 
 

@@ -103,7 +103,7 @@ class Mesh:
         moments = np.append(np.cumsum((np.diff(offsets) * masses[1:-1])[::-1])[::-1], [0.0, 0.0])
         return masses, moments
 
-    def largest_near(self, epsilon: float) -> LargestLoss | None:
+    def largest_loss_near(self, epsilon: float) -> LargestLoss | None:
         """Return the largest loss if ε is above 7/8 of it; otherwise None."""
         return self._largest_loss if epsilon > self._near_from else None
 
@@ -284,7 +284,7 @@ class Terms:
         least = self.errors.distance_at_depth(LEFT_OUT) + self.margin
         if self.around - least <= offsets[0] and offsets[-1] < self.around + least:
             return slice(0, offsets.size)
-        steepest = max(1.0, self.excess.largest_size(offsets))
+        steepest = max(1.0, self.excess.largest_magnitude(offsets))
         depth = LEFT_OUT + math.log(steepest)
         nearest = min(int(offsets.searchsorted(self.around)), logs.size - 1)
         distance = np.array(offsets[nearest] - self.around)

@@ -24,7 +24,7 @@ from noisycount.analysis.privacy.geometric_answers import GeometricAnswers
 from noisycount.analysis.privacy.hockey_stick import hockey_sticks
 from noisycount.analysis.privacy.neighbour_pairs import has_independent_records, known_count_pair, neighbour_pairs
 from noisycount.analysis.privacy.pairs import Pair
-from noisycount.analysis.privacy.two_answers import Weighed, weigh_counts, window
+from noisycount.analysis.privacy.two_answers import WeightedWindow, weighted_windows, window
 from noisycount.frozen import frozen
 from noisycount.model.exact import Exact
 from noisycount.model.laws.gamma import DIGITS, Reals, decimal_ratio
@@ -91,12 +91,12 @@ class OneAnswer:
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """Return δ₊ and δ₋, for each ε."""
-        plus = self._largest_of_pairs(self.pairs, epsilons)
+        plus = self._largest_delta_of_pairs(self.pairs, epsilons)
         if self.pairs == (known_count_pair(),):  # its two counts may be exchanged
             return plus, plus
-        return plus, self._largest_of_pairs([pair.mirrored for pair in self.pairs], epsilons)
+        return plus, self._largest_delta_of_pairs([pair.mirrored for pair in self.pairs], epsilons)
 
-    def _largest_of_pairs(self, pairs: Sequence[Pair], epsilons: list[float]) -> list[Bounded]:
+    def _largest_delta_of_pairs(self, pairs: Sequence[Pair], epsilons: list[float]) -> list[Bounded]:
         """Return the largest δ of all pairs in their first direction, for each ε."""
         return largest_bounds(hockey_sticks(pair, self.errors, epsilons) for pair in pairs)
 
@@ -131,10 +131,10 @@ class GaussianAnswers:
         total = sum(self._integer_weights)
         most = min(_WIDEST, max(1, (_LONGEST - 2 * self._noise_bound) // (2 * total)))
         reach = window(self._closeness, most, _APART)
-        found = [weigh_counts(pair, epsilons, reach) for pair in pairs]
+        found = [weighted_windows(pair, epsilons, reach) for pair in pairs]
         return [[self._delta_bounds(one) for one in each] for each in found]
 
-    def _delta_bounds(self, one: Weighed) -> Bounded:
+    def _delta_bounds(self, one: WeightedWindow) -> Bounded:
         """Return δ₊: its value without noise, minus the part that stays hidden because the adversary knows T only."""
         if not one.is_hidden:
             return one.known
@@ -142,8 +142,8 @@ class GaussianAnswers:
         lower = one.lower_delta(hidden + error, self._closeness)
         return Between.of_bounds(lower, one.upper_delta(hidden - error), _HALF_WAY)
 
-    def _hidden_part(self, one: Weighed) -> tuple[float, float]:
-        """Return the hidden part of a window, as `Weighed` defines it, if the answer is T; and a bound of its error."""
+    def _hidden_part(self, one: WeightedWindow) -> tuple[float, float]:
+        """Return the hidden part of a window, as `WeightedWindow` defines it, if the answer is T; and its error."""
         total = sum(self._integer_weights)
         counts = one.above.size + one.below.size
         size = 1 << math.ceil(math.log2(counts * total + 2 * self._noise_bound + 1))

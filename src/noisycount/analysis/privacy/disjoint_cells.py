@@ -54,7 +54,7 @@ _DEPTH_OF_COUNTS = 42.0  # nats: a count beyond this depth has a probability bel
 
 
 @frozen
-class Others:
+class JointCounts:
     """Joint distributions of the counts of two cells, for the record in the first or in the second cell."""
 
     firsts: tuple[int, int]  # smallest and largest count of the first cell
@@ -63,7 +63,7 @@ class Others:
     with_second: Reals  # probabilities if the record is in the second cell, same shape
 
     @classmethod
-    def from_move(cls, move: CellMove) -> "Others":
+    def from_move(cls, move: CellMove) -> "JointCounts":
         """Return the distributions for a move between two cells that do not hold all records."""
         others = move.size - 1
         laws = (Binomial(others, cell.rate).deep_prior() for cell in (move.first, move.second))
@@ -366,7 +366,7 @@ def noiseless_delta_bounds(move: CellMove, epsilons: tuple[float, ...]) -> list[
     """
     if move.rate >= 1 or not _has_narrow_counts(move):
         return [(0.0, 1.0)] * len(epsilons)
-    others, bounds = Others.from_move(move), []
+    others, bounds = JointCounts.from_move(move), []
     for epsilon in epsilons:
         gain = math.exp(min(epsilon, _LARGEST_EXPONENT))  # δ falls with ε: its upper bound holds for any larger ε
         weights = others.with_first - gain * others.with_second
@@ -386,7 +386,7 @@ def _lower_bounds_of_both_cells(move: CellMove, epsilons: list[float]) -> list[f
     """Return the lower bounds from the answers about both cells, or an empty list if there are too many counts."""
     if not _has_narrow_counts(move):
         return []
-    others = Others.from_move(move)
+    others = JointCounts.from_move(move)
     first = answer_table(move.first.mechanism, *others.firsts)
     second = answer_table(move.second.mechanism, *others.seconds)
     if first is None or second is None:

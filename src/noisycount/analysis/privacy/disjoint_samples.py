@@ -14,7 +14,7 @@ from noisycount.analysis.privacy.bounds import Between, Bounded, MonotoneBounds
 from noisycount.analysis.privacy.composition import OneAnswer
 from noisycount.analysis.privacy.disjoint_cells import DEPTH, answer_table
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve
-from noisycount.analysis.privacy.workload import asked_questions
+from noisycount.analysis.privacy.workload import resolve_questions
 from noisycount.frozen import frozen
 from noisycount.model.atoms import Atoms, Question
 from noisycount.model.exact import Exact
@@ -119,9 +119,9 @@ def positive_part(terms: Sequence[PosteriorShifts], constant: float) -> tuple[fl
     mean by at most √(Σ v)/2, where v are the variances that the spreading adds.
     """
     step = _grid_step(terms)
-    spread = [Gridded.from_masses(*term.spread(), step) for term in terms]
+    spread = [GridDistribution.from_masses(*term.spread(), step) for term in terms]
     most = _positive_part_of_sum(spread, constant, step)
-    binned = [Gridded.from_masses(term.means, term.masses, step) for term in terms]
+    binned = [GridDistribution.from_masses(term.means, term.masses, step) for term in terms]
     least = _positive_part_of_sum(binned, constant, step)
     least -= math.sqrt(math.fsum(one.added for one in binned)) / 2
     scale = _LOST + _WHOLE * step * len(terms)
@@ -139,7 +139,7 @@ def _grid_step(terms: Sequence[PosteriorShifts]) -> float:
 
 
 @frozen
-class Gridded:
+class GridDistribution:
     """Probabilities at base, base + step, base + 2·step, …, and the variance that the spreading to the grid added."""
 
     base: float
@@ -147,7 +147,7 @@ class Gridded:
     added: float
 
     @classmethod
-    def from_masses(cls, values: Reals, masses: Reals, step: float) -> "Gridded":
+    def from_masses(cls, values: Reals, masses: Reals, step: float) -> "GridDistribution":
         """Return values spread to their neighbours on a grid, with their means kept."""
         base = float(values.min())
         places = (values - base) / step
@@ -161,7 +161,7 @@ class Gridded:
         return cls(base, table, added)
 
 
-def _positive_part_of_sum(parts: Sequence[Gridded], constant: float, step: float) -> float:
+def _positive_part_of_sum(parts: Sequence[GridDistribution], constant: float, step: float) -> float:
     """Return E[(constant + sum)₊] of independent parts on the grid."""
     law, base = np.ones(1), constant
     for part in parts:
@@ -233,7 +233,7 @@ def _atoms_and_questions(
         raise ValueError(  # noqa: TRY004  (a bad value of an argument, as everywhere in analysis)
             f"population must be Atoms or a Binomial, whose records do not depend on each other, got {population!r}"
         )
-    return known, asked_questions(known, questions, number)
+    return known, resolve_questions(known, questions, number)
 
 
 def _checked_parts(mechanisms: Sequence[Subsample], known: Atoms, asked: Sequence[Question]) -> Iterator[SampledPart]:

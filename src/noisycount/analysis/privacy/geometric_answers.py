@@ -16,10 +16,10 @@ from noisycount.analysis.privacy.bounds import Between, Bounded
 from noisycount.analysis.privacy.clusters import Clusters, Paths
 from noisycount.analysis.privacy.pairs import Pair
 from noisycount.analysis.privacy.two_answers import (
-    Weighed,
+    WeightedWindow,
     hidden_by_count_pairs,
     hidden_by_two_answers,
-    weigh_counts,
+    weighted_windows,
     window,
 )
 from noisycount.frozen import frozen
@@ -59,8 +59,8 @@ class Chain:
     is_centred: bool
     width: float  # approximate distance of neighbouring values of X, as logarithms
 
-    def hidden_parts(self, windows: Sequence[Weighed], *, with_most: bool = True) -> list[tuple[float, float]]:
-        """Return bounds of the hidden part of each window, as `Weighed` defines it.
+    def hidden_parts(self, windows: Sequence[WeightedWindow], *, with_most: bool = True) -> list[tuple[float, float]]:
+        """Return bounds of the hidden part of each window, as `WeightedWindow` defines it.
 
         If not `with_most`, the upper bounds may be infinite.
         """
@@ -83,12 +83,12 @@ class Chain:
             for place, one in zip(range(0, 2 * len(windows), 2), windows, strict=True)
         ]
 
-    def _has_few_paths(self, one: Weighed) -> bool:
+    def _has_few_paths(self, one: WeightedWindow) -> bool:
         """Return True if the numbers of answers at the grid points of a window have few possible sequences."""
         places = max(one.above.size, one.below.size) * self.steps
         return math.comb(places + self.answers + 1, self.answers) <= _MOST_PATHS
 
-    def _hidden_by_enumeration(self, one: Weighed) -> tuple[float, float]:
+    def _hidden_by_enumeration(self, one: WeightedWindow) -> tuple[float, float]:
         """Return bounds of the hidden part of one window, by listing all sequences of numbers of answers."""
         nothing, sides = Paths.zero(self.answers + 1, self.slope), _weights_above([one])
         above, below = (self._laws_at_threshold(nothing, side[:, None], np.zeros((len(side), 1))) for side in sides.T)
@@ -106,7 +106,7 @@ class Chain:
             laws.mix_cases(self._thinning_matrix).with_cases_reversed if self.is_centred else laws.with_cases_reversed
         )
 
-    def _bounds_with_rounding(self, one: Weighed, least: float, most: float) -> tuple[float, float]:
+    def _bounds_with_rounding(self, one: WeightedWindow, least: float, most: float) -> tuple[float, float]:
         """Return bounds of the hidden part of a window, widened by the rounding error."""
         places = self.steps * (one.above.size + one.below.size)
         rounding = _UNIT * (self.answers + _PER_PLACE) * places
@@ -165,7 +165,7 @@ class Chain:
         return _binomial_table(self._beyond_probability, self.answers)[-1]
 
 
-def _weights_above(windows: Sequence[Weighed]) -> Reals:
+def _weights_above(windows: Sequence[WeightedWindow]) -> Reals:
     """Return the weights from each threshold on, divided by the largest weight of the window.
 
     Shape (records, 2·windows): one column upwards from the threshold and one downwards for each window.
@@ -234,12 +234,12 @@ class GeometricAnswers:
     def hockey_sticks(self, pairs: Sequence[Pair], epsilons: list[float]) -> list[list[Bounded]]:
         """Return δ in one direction, for each pair of distributions (outer list) and each ε (inner list)."""
         reach, near = (window(self._closeness, _WIDEST, apart) for apart in (_APART, _CLOSER))
-        found = [weigh_counts(pair, epsilons, reach) for pair in pairs]
+        found = [weighted_windows(pair, epsilons, reach) for pair in pairs]
         windows = [[self._shorten_window(one, near) for one in each] for each in found]
         rows = [self._delta_bounds(at_one) for at_one in zip(*windows, strict=True)]
         return [list(row) for row in zip(*rows, strict=True)]
 
-    def _shorten_window(self, one: Weighed, near: int) -> Weighed:
+    def _shorten_window(self, one: WeightedWindow, near: int) -> WeightedWindow:
         """Return a window without the counts at its ends that change δ little.
 
         `near` is the number of counts to keep on each side of the threshold, if omitting the others changes little.
@@ -252,7 +252,7 @@ class GeometricAnswers:
         is_enough = few.misjudged_weight(self._closeness) <= heavy.misjudged_weight(self._closeness) + allowed
         return few if is_enough else heavy
 
-    def _delta_bounds(self, windows: Sequence[Weighed]) -> list[Bounded]:
+    def _delta_bounds(self, windows: Sequence[WeightedWindow]) -> list[Bounded]:
         """Return δ₊ for each of some windows at one ε."""
         known = {place: self._delta_if_simple(one) for place, one in enumerate(windows)}
         open_ones = [place for place, one in known.items() if one is None]
@@ -261,7 +261,7 @@ class GeometricAnswers:
             known.update(zip(open_ones, found, strict=True))
         return [one for one in known.values() if one is not None]
 
-    def _delta_if_simple(self, one: Weighed) -> Bounded | None:
+    def _delta_if_simple(self, one: WeightedWindow) -> Bounded | None:
         """Return δ₊ if the window has one side only or hardly any hidden part; otherwise `_delta_by_count_pairs`."""
         if not one.is_hidden:
             return one.known
@@ -272,7 +272,7 @@ class GeometricAnswers:
             return Between.of_bounds(one.lower_delta(hidden, self._closeness), one.upper_delta(0.0), _SHARE)
         return self._delta_by_count_pairs(one) if self.answers > _FEW else None
 
-    def _delta_by_count_pairs(self, one: Weighed) -> Bounded | None:
+    def _delta_by_count_pairs(self, one: WeightedWindow) -> Bounded | None:
         """Return δ₊ if many answers leave only one pair of counts undistinguished; else None."""
         steps = 1 if self.is_discrete else _STEPS_OF_TWOS
         places = steps * (one.above.size + one.below.size)
@@ -286,7 +286,7 @@ class GeometricAnswers:
             return None
         return _delta_between(one, least, most, seen)
 
-    def _delta_from_bounds(self, windows: Sequence[Weighed]) -> list[Bounded]:
+    def _delta_from_bounds(self, windows: Sequence[WeightedWindow]) -> list[Bounded]:
         """Return δ₊ from its bounds: discrete noise on a grid from above, grid cells from below."""
         seen = self._chain_of_windows(windows)
         hidden = seen.hidden_parts(windows)
@@ -300,7 +300,7 @@ class GeometricAnswers:
             _delta_between(one, low, most, seen) for one, low, (_, most) in zip(windows, least, hidden, strict=True)
         ]
 
-    def _chain_of_windows(self, windows: Sequence[Weighed]) -> Chain:
+    def _chain_of_windows(self, windows: Sequence[WeightedWindow]) -> Chain:
         """Return the chain of the answers on a grid that is fine enough for some windows."""
         answers = min(self.answers, _MOST_ANSWERS)
         # The mean of the answers hides about as much as two answers whose mean has the same scale.
@@ -331,7 +331,7 @@ class GeometricAnswers:
         return self.answers * (np.log1p(distances * growth) - distances * half)
 
 
-def _delta_between(one: Weighed, least: float, most: float, seen: Chain) -> Bounded:
+def _delta_between(one: WeightedWindow, least: float, most: float, seen: Chain) -> Bounded:
     """Return δ₊ if noise hides at least `least` and at most `most` of a window."""
     lower = one.lower_delta(most, seen.closeness) - _ROUNDING
     return Between.of_bounds(lower, one.upper_delta(least) + _ROUNDING, _SHARE)

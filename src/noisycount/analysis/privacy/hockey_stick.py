@@ -92,7 +92,7 @@ class NoisyPair:
         ordinary = [
             (epsilon, excess)
             for epsilon, excess in asked
-            if common.largest_near(epsilon) is None and not (is_shift and self._is_flattening(epsilon))
+            if common.largest_loss_near(epsilon) is None and not (is_shift and self._is_flattening(epsilon))
         ]
         if len(ordinary) < _MANY:
             return {}
@@ -192,7 +192,7 @@ class NoisyPair:
     def _sums_near_largest_loss(self, asked: EpsilonExcess, mesh: Mesh) -> ExcessSumsNearLargestLoss | None:
         """Return the sums next to the largest loss if ε lies there; otherwise None."""
         epsilon, excess = asked
-        largest, rounding = mesh.largest_near(epsilon), self.pair.rounding
+        largest, rounding = mesh.largest_loss_near(epsilon), self.pair.rounding
         if largest is None:
             return None
         gap, is_discrete = largest.above(epsilon), self.errors.is_discrete
@@ -448,7 +448,7 @@ def _deltas_without_noise(pair: Pair, asked: list[EpsilonExcess]) -> list[Certif
         points = pair.base.points((lowest, near[-1].threshold), near[-1].threshold)
         masses: Masses | None = None  # computed if needed
         for excess in near:
-            first, stop = excess.undecided
+            first, stop = excess.undecided_range
             start, first_place, stop_place = points.offsets.searchsorted([excess.threshold, first, stop]).tolist()
             offsets, weights = points.offsets, points.weights
             value = float(weights[start:] @ excess.at(offsets[start:]))

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from noisycount.analysis.privacy.bounds import MonotoneBounds, checked_epsilons, composed_epsilon, reshape_like
 from noisycount.analysis.privacy.disjoint_cells import RUNS, Cell, TableAnswers
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
-from noisycount.analysis.privacy.workload import BoundedWorkload, asked_questions, reduced_workload
+from noisycount.analysis.privacy.workload import BoundedWorkload, reduced_workload, resolve_questions
 from noisycount.analysis.privacy.workload_answers import workload_answers
 from noisycount.display.values import Shown
 from noisycount.frozen import frozen
@@ -122,7 +122,7 @@ def list_risk(
     require_instance(population, Atoms, "population")
     number = positive_number(real_number(least, "least"), "least")
     curve = privacy_curve(list(mechanisms), None)
-    sets_of_atoms = asked_questions(population, questions, len(mechanisms))
+    sets_of_atoms = resolve_questions(population, questions, len(mechanisms))
     accepted = tuple(noise for noise in mechanisms if isinstance(noise, Exact | SymmetricNoise))
     return ListRisk(accepted, population, sets_of_atoms, number, curve)
 

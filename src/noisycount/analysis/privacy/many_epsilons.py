@@ -114,7 +114,7 @@ class TermRows:
         nearest = np.minimum(offsets.searchsorted(self.guesses), offsets.size - 1)
         here = logs[nearest] + errors.log_density(offsets[nearest] - self.guesses)
         here -= float(errors.log_density(np.zeros(1))[0])
-        steepest = math.log(max(1.0, *(excess.largest_size(offsets) for excess in self.excesses)))
+        steepest = math.log(max(1.0, *(excess.largest_magnitude(offsets) for excess in self.excesses)))
         depth = LEFT_OUT + steepest + points.highest_log_weight - float(here.min())
         reach = errors.distance_at_depth(depth) + self.margin
         if reach > self.table.distance_at_depth(depth):  # the table ends before

@@ -135,7 +135,7 @@ class Sampling:
     sample_size: int  # number m of records drawn
 
     @property
-    def drawn_pair(self) -> TablePair:
+    def pair_in_sample(self) -> TablePair:
         """Distributions of the number of positive records in the sample."""
         return self._pair_of_independent() if self.pair.is_shift else self._pair_of_dependent()
 
@@ -272,7 +272,7 @@ def independent_pair(neighbours: IndependentNeighbours, size: int, sample_size: 
     pair, centre = shifted_pair(law)
     if sample_size is None:
         return pair
-    return Sampling(pair, centre + neighbours.positives, size, sample_size).drawn_pair
+    return Sampling(pair, centre + neighbours.positives, size, sample_size).pair_in_sample
 
 
 @cache
@@ -322,7 +322,7 @@ def exchangeable_pair(neighbours: ExchangeableNeighbours, size: int, sample_size
     pair, centre = _sample_pair(population, Sample(population, Fraction(1)))
     if sample_size is None:
         return pair
-    return Sampling(pair, centre + neighbours.positives, size, sample_size).drawn_pair
+    return Sampling(pair, centre + neighbours.positives, size, sample_size).pair_in_sample
 
 
 def _sample_pair(population: Exchangeable, sample: Sample) -> tuple[Pair, int]:

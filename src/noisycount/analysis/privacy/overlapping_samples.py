@@ -23,7 +23,7 @@ from noisycount.analysis.privacy.disjoint_cells import (
 from noisycount.analysis.privacy.hockey_stick import hockey_sticks
 from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve, privacy_curve
-from noisycount.analysis.privacy.workload import asked_questions
+from noisycount.analysis.privacy.workload import resolve_questions
 from noisycount.frozen import frozen
 from noisycount.model.atoms import Atoms
 from noisycount.model.exact import Exact
@@ -172,7 +172,7 @@ def _curve_of_atoms(
     samples: tuple[Subsample, ...], population: Atoms, questions: Iterable[Iterable[int]] | None
 ) -> PrivacyCurve:
     """Return the privacy curve if each sample has a question of its own."""
-    asked = asked_questions(population, questions, len(samples))
+    asked = resolve_questions(population, questions, len(samples))
     rates = tuple(map(population.rate, asked))
     for one, rate in zip(samples, rates, strict=True):
         neighbour_pairs(one, Binomial(population.size, rate))

@@ -195,11 +195,11 @@ class LinearExcess:
         return values
 
     @property
-    def undecided(self) -> tuple[float, float]:
+    def undecided_range(self) -> tuple[float, float]:
         """Empty range of offsets, as the sign of w is certain everywhere."""
         return self.threshold, self.threshold
 
-    def largest_size(self, offsets: Reals) -> float:
+    def largest_magnitude(self, offsets: Reals) -> float:
         """Return the larger of |w| at the first and |w| at the last offset."""
         below, above = self.threshold - 1 - float(offsets[0]), float(offsets[-1]) - self.threshold
         low, high = self.before_threshold - self.slope * below, self.at_threshold + self.slope * above
@@ -273,7 +273,7 @@ class TablePair:
             rounding: Relative error of a term of a sum.
         """
         plus, minus = logs
-        scaled = np.exp(_half_way(plus, minus) - max(float(plus.max()), float(minus.max())))
+        scaled = np.exp(_log_mean(plus, minus) - max(float(plus.max()), float(minus.max())))
         with np.errstate(invalid="ignore", divide="ignore"):
             differences, errors = gains[0] / scaled, gains[1] / scaled
             lost = ~np.isfinite(differences)  # Q underflows there, but the ratio P₊/P₋ does not
@@ -284,7 +284,7 @@ class TablePair:
     @cached_property
     def base(self) -> TableLaw:
         """The base Q, the mean of both distributions."""
-        return TableLaw(int(self.first), _half_way(self.log_plus, self.log_minus))
+        return TableLaw(int(self.first), _log_mean(self.log_plus, self.log_minus))
 
     @cached_property
     def _log_ratios(self) -> Reals:
@@ -419,13 +419,13 @@ class TableExcess:
         return _values_at(offsets, self.values, self.first)
 
     @property
-    def undecided(self) -> tuple[float, float]:
+    def undecided_range(self) -> tuple[float, float]:
         """Half-open range of offsets outside of which no error can change the sign of w."""
         unsure = np.flatnonzero(np.abs(self.values) <= self.error + self.growth * self.difference_errors)
         first, stop = (int(unsure[0]), int(unsure[-1]) + 1) if unsure.size else (self.place, self.place)
         return self.first + min(first, self.place), self.first + max(stop, self.place)
 
-    def largest_size(self, offsets: Reals) -> float:
+    def largest_magnitude(self, offsets: Reals) -> float:
         """Return the larger of |w| at the first and |w| at the last offset."""
         return float(np.abs(self.at(offsets[[0, -1]])).max())
 
@@ -454,7 +454,7 @@ def _values_at(offsets: Reals, table: Reals, first: float) -> Reals:
     return table[(offsets - first).astype(np.int64)]
 
 
-def _half_way(log_plus: Reals, log_minus: Reals) -> Reals:
+def _log_mean(log_plus: Reals, log_minus: Reals) -> Reals:
     """Return ln((P₊ + P₋)/2)."""
     return np.logaddexp(log_plus, log_minus) - math.log(2)
 

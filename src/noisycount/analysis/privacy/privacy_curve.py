@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from noisycount.analysis.privacy import bounds
 from noisycount.analysis.privacy.composition import OneAnswer, composed_answers, is_precise
 from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
-from noisycount.analysis.privacy.workload import asked_questions, reduced_workload
+from noisycount.analysis.privacy.workload import reduced_workload, resolve_questions
 from noisycount.analysis.privacy.workload_answers import workload_answers
 from noisycount.display.values import Charted
 from noisycount.frozen import frozen
@@ -49,9 +49,9 @@ def _check_arguments(
             )
         return _combinable_mechanisms(mechanism if isinstance(mechanism, Sequence) else [mechanism]), None
     if isinstance(mechanism, Sequence):
-        asked = asked_questions(population, questions, len(mechanism))
+        asked = resolve_questions(population, questions, len(mechanism))
         return _combinable_mechanisms(mechanism), asked
-    asked = asked_questions(population, questions, None)
+    asked = resolve_questions(population, questions, None)
     return _combinable_mechanisms([mechanism] * len(asked)), asked
 
 

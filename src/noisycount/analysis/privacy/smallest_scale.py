@@ -116,11 +116,11 @@ def _scale_at(noise: NoiseClass, epsilon: float, delta: float, population: Popul
     if not issubclass(noise, DiscreteGaussian) or epsilon == 0 or found.is_open:
         return found.high
     if population is None:
-        return _first_in_worst_case(shortfall, found.high, float(epsilon))
+        return _first_scale_in_worst_case(shortfall, found.high, float(epsilon))
     return _first_private_scale(shortfall, found, float(epsilon), goal)
 
 
-def _first_in_worst_case(shortfall: Function, enough: float, epsilon: float) -> float:
+def _first_scale_in_worst_case(shortfall: Function, enough: float, epsilon: float) -> float:
     """Return the first scale of discrete Gaussian noise with δ(ε) <= delta in the worst case, at most `enough`."""
 
     def dip(place: float) -> float:

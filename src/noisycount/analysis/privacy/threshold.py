@@ -91,7 +91,7 @@ def root(log_odds: Callable[[float], float], search: Search) -> SignChange:
         path.append((at_here, here))
         widths.append(high - low)
         is_slow = len(path) >= _SLOWEST and _is_slow(path, widths)
-        following = math.nan if is_slow else _just_below(path[-_PLACES:], search.slope)
+        following = math.nan if is_slow else _place_below_root(path[-_PLACES:], search.slope)
         following = _next_place(following, (low, high), here, max(step, 4 * math.ulp(here)))
         step, here = max(search.step, _GROWTH * abs(following - here)), following
     return SignChange(low, at_low, high, low)
@@ -117,7 +117,7 @@ def _is_slow(path: list[tuple[float, float]], widths: list[float]) -> bool:
     return is_wide and abs(path[-1][0]) > abs(path[-_SLOWEST][0]) / 2
 
 
-def _just_below(path: list[tuple[float, float]], slope: float) -> float:
+def _place_below_root(path: list[tuple[float, float]], slope: float) -> float:
     """Return the place at which the log-odds are just below 0, by the inverse polynomial through up to three points."""
     finite = [one for one in path if -math.inf < one[0] < math.inf]
     if len(path) == 1 and finite:

@@ -1,7 +1,7 @@
 """Bounds of the part of δ that noisy answers hide around a threshold, for two answers or for pairs of counts.
 
-`Weighed` holds the weights of the counts around a threshold. `hidden_by_two_answers` and `hidden_by_count_pairs` bound
-the part that the noise hides.
+`WeightedWindow` has the weights of the counts around a threshold. `hidden_by_two_answers` and `hidden_by_count_pairs`
+bound the part that the noise hides.
 """
 
 import math
@@ -26,7 +26,7 @@ _UNDERFLOW = 1e-300  # lower bound of weights in ratios, so that the ratios stay
 
 
 @frozen(eq=False, slots=False)
-class Weighed:
+class WeightedWindow:
     """Weights v of the counts in a window around the threshold t: v < 0 below it, v >= 0 from t on.
 
     For answers y with the likelihood L_y(k) at count k, δ₊ is Σ_y (Σ_k v_k·L_y(k))₊. That is the δ₊ without noise,
@@ -49,7 +49,7 @@ class Weighed:
         """True if the window has counts on both sides of the threshold, so that noise can hide something."""
         return self.above.size > 0 and self.below.size > 0
 
-    def shortened(self, most: int, weight: float) -> "Weighed":
+    def shortened(self, most: int, weight: float) -> "WeightedWindow":
         """Return a shorter window with at most `most` counts on each side.
 
         The counts at an end are omitted if they and the counts outside of the window weigh at most `weight` on that
@@ -117,10 +117,10 @@ def _misjudged_probability(side: Reals, other: Reals, closeness: Closeness) -> f
     return min(1.0, float(np.exp(np.minimum(0.0, logs + closeness(distances))).sum()))
 
 
-def weigh_counts(pair: Pair, epsilons: list[float], reach: int) -> list[Weighed]:
+def weighted_windows(pair: Pair, epsilons: list[float], reach: int) -> list[WeightedWindow]:
     """Return the weights of the counts around the threshold of each ε, up to `reach` counts on each side."""
     known = hockey_sticks(pair, None, epsilons)
-    return [_weigh_counts_at(pair, *one, reach) for one in zip(epsilons, known, strict=True)]
+    return [_weighted_window_at(pair, *one, reach) for one in zip(epsilons, known, strict=True)]
 
 
 def window(closeness: Closeness, most: int, apart: float = _APART) -> int:
@@ -135,7 +135,7 @@ def window(closeness: Closeness, most: int, apart: float = _APART) -> int:
     return min(most, int(mixed[-1]) + 2) if mixed.size else 1
 
 
-def _weigh_counts_at(pair: Pair, epsilon: float, known: Certified, reach: int) -> Weighed:
+def _weighted_window_at(pair: Pair, epsilon: float, known: Certified, reach: int) -> WeightedWindow:
     """Return the weights of the counts around the threshold of one ε."""
     low, high = pair.base.support
     excess = pair.excess(epsilon)
@@ -143,14 +143,14 @@ def _weigh_counts_at(pair: Pair, epsilon: float, known: Certified, reach: int) -
     threshold = min(max(excess.threshold, low), high + 1)
     first, last = max(low, int(threshold) - reach), min(high, int(threshold) + reach - 1)
     if pair.base.deviation == 0 or known.value == 0 or last < threshold:
-        return Weighed(known, factor, np.zeros(0), np.zeros(0), 0.0)
+        return WeightedWindow(known, factor, np.zeros(0), np.zeros(0), 0.0)
     offsets = np.arange(first, last + 1.0)
     masses = pair.base.pmf(offsets)
     weights = masses * excess.at(offsets)
     place = int(threshold) - first
     error = pair.rounding * float(np.abs(weights).sum()) + excess.uncertainty(offsets, masses)
     above, below = np.maximum(weights[place:], 0.0), np.maximum(-weights[:place][::-1], 0.0)
-    return Weighed(known, factor, above, below, error)
+    return WeightedWindow(known, factor, above, below, error)
 
 
 _ROUNDINGS = 10.0  # roundings per term of each sum; a sum has at most as many terms as there are distances
@@ -196,8 +196,8 @@ class _ThresholdSide:
             chances,
             float(weights @ np.exp(-2 * slope * places)),
             np.maximum.accumulate(weights @ falls),
-            _up_to(rises, reached),
-            _up_to(weights, reached),
+            _partial_sums(rises, reached),
+            _partial_sums(weights, reached),
             _limited_exponential(2 * slope * distances),
         )
 
@@ -236,7 +236,9 @@ class _ThresholdSide:
         return float(self.chances @ np.minimum(self.either, most))
 
 
-def hidden_by_two_answers(weighed: Weighed, slope: float, steps: int, *, is_centred: bool) -> tuple[float, float]:
+def hidden_by_two_answers(
+    weighed: WeightedWindow, slope: float, steps: int, *, is_centred: bool
+) -> tuple[float, float]:
     """Return bounds of Σ_y min(Σ_{k >= t} v_k·L_y(k), Σ_{k < t} −v_k·L_y(k)) for two answers.
 
     The bounds differ by rounding only. Sums over pairs of distances are computed as differences of sums over one
@@ -265,7 +267,7 @@ def hidden_by_two_answers(weighed: Weighed, slope: float, steps: int, *, is_cent
     return hidden - error, hidden + error
 
 
-def _up_to(terms: Reals, reached: NDArray[np.intp]) -> Reals:
+def _partial_sums(terms: Reals, reached: NDArray[np.intp]) -> Reals:
     """Return the sum of the first `reached` terms, for each number in `reached`."""
     sums: Reals = np.concatenate([[0.0], np.cumsum(terms)])
     return sums[reached]
@@ -281,7 +283,7 @@ _PER_LEVEL = 16.0  # roundings of a transform for each doubling of its length
 
 
 def hidden_by_count_pairs(
-    weighed: Weighed, answers: int, slope: float, steps: int, *, is_centred: bool
+    weighed: WeightedWindow, answers: int, slope: float, steps: int, *, is_centred: bool
 ) -> tuple[float, float]:
     """Return bounds of Σ_y min(Σ_{k >= t} v_k·L_y(k), Σ_{k < t} −v_k·L_y(k)), from pairs of counts.
 

@@ -53,7 +53,7 @@ class Workload:
         return Workload(self.size, summed, tuple(self.mechanisms[place] for place in places))
 
 
-def asked_questions(
+def resolve_questions(
     atoms: Atoms, questions: Iterable[Iterable[int]] | None, mechanisms: int | None
 ) -> tuple[Question, ...]:
     """Return the questions that the mechanisms answer.

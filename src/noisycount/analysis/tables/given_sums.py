@@ -1,6 +1,6 @@
 """Independent counts given their sum: conditional averages and draws; distributions from characteristic functions.
 
-`Crossing` averages, `draw_summands` draws, `law_by_characteristic` inverts. `tree_solution` uses all three.
+`ConditionalAverages` averages, `draw_summands` draws, `law_by_characteristic` inverts. `tree_solution` uses all three.
 """
 
 import math
@@ -34,7 +34,7 @@ _CHEAP = 1 << 23  # number of products that take little longer
 
 
 @frozen(eq=False)
-class Crossing:
+class ConditionalAverages:
     """Conditional averages E[w_1·w_2···| the sum] of functions w_p of the parts p, of modulus 1 at most.
 
     The functions are e^(i·t·count) for several angles t, so that the averages are conditional characteristic functions.
@@ -58,7 +58,7 @@ class Crossing:
         laws: Reals,
         *,
         is_rough: bool,
-    ) -> "Crossing":
+    ) -> "ConditionalAverages":
         """Return the averages for the parts of a sum. The parts are summed by transforms if the error is negligible.
 
         Args:

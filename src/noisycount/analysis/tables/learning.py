@@ -1,6 +1,6 @@
 """Learning of a prior from the answers of a table, by expectation maximisation.
 
-`learned_levels` finds a mixture of concentrations for each level of a tree; `learned_cell_law` finds the
+`learn_levels` finds a mixture of concentrations for each level of a tree; `learn_cell_law` finds the
 distribution of a count of a flat table.
 """
 
@@ -45,7 +45,7 @@ _PASSES = 3  # number of passes over the tree; more change the mixture by less t
 _SETTLED = 0.02  # change of a probability at which learning ends
 
 
-def learned_levels(model: Model, settings: Settings) -> tuple[tuple[LearnedLevel, ...], Settings]:
+def learn_levels(model: Model, settings: Settings) -> tuple[tuple[LearnedLevel, ...], Settings]:
     """Return the mixtures that nearly maximise the probability of the answers, and settings for further passes.
 
     The mixtures begin with some nodes of each level and least-squares estimates of their children. Passes over the
@@ -180,7 +180,7 @@ class _DistinctAnswers(NamedTuple):
     cells: Reals  # number of cells with each of them, or with an answer close to it
 
 
-def learned_cell_law(answers: Sequence[LevelAnswers]) -> CellLaw:
+def learn_cell_law(answers: Sequence[LevelAnswers]) -> CellLaw:
     """Return the distribution from which the counts of the cells of a table seem to be drawn.
 
     The weights of a mixture over a geometric grid of means maximise the probability of the answers, times a prior worth

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from noisycount.analysis.posterior.predictive import contradiction_warning, is_expected, two_sided
+from noisycount.analysis.posterior.predictive import contradiction_warning, is_expected, two_sided_probability
 from noisycount.analysis.tables.independent_cells import IndependentCells
 from noisycount.analysis.tables.likelihoods import NO_END, Bounds, LevelAnswers
 from noisycount.analysis.tables.passes import Summary, first_settings
@@ -126,7 +126,7 @@ def _outliers_of_shares(
         observed = below(answer) if group.suppressed[index] else answer
         if not is_exact and not group.suppressed[index] and is_expected(law, answer, group.mechanism):
             continue
-        chance = two_sided(law, law.law(), observed, group.mechanism)
+        chance = two_sided_probability(law, law.law(), observed, group.mechanism)
         remedy = f"{_node_name(group, index, tree)}, the prior"
         yield _Outlier(chance, float(size[index] * rate[index]), "under the stated prior", remedy)
 
@@ -141,7 +141,7 @@ def _outlier_of_total(group: LevelAnswers, total: Population | None, bounds: Bou
     if isinstance(total, Population):
         is_one = group.nodes.size == 1 or not deviation
         noise, factor = (group.mechanism, 1.0) if is_one else (Laplace(deviation), math.e)
-        chance = min(1.0, factor * two_sided(total, total.law(), answer, noise))
+        chance = min(1.0, factor * two_sided_probability(total, total.law(), answer, noise))
         yield _Outlier(chance, total.law().mean, "under the stated total", "the total")
         return
     low, high = float(bounds.low[0]), float(bounds.high[0])

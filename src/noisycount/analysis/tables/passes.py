@@ -124,7 +124,7 @@ class Message(NamedTuple):
     constant: float  # sum of the constants that were subtracted from the logarithms here and below
 
 
-class Branches(NamedTuple):
+class NodeGroup(NamedTuple):
     """Nodes of a level with the same number of children, which are computed together."""
 
     nodes: Counts  # their positions, shape (nodes,)
@@ -149,7 +149,7 @@ class UpwardPass:
         self.cells = cell_ranges(model, settings)
         self.reaches = tuple(windows(model, settings, level) for level in range(len(levels)))
         self.messages: list[list[Message]] = [[] for _ in levels]
-        self.branches: list[list[Branches]] = [[] for _ in levels]
+        self.branches: list[list[NodeGroup]] = [[] for _ in levels]
         widths, memory = self.cells.high - self.cells.low + 1, _MOST_KEPT
         for level in range(len(levels) - 1, -1, -1):
             empty = Message(0, np.zeros(0), 0.0)
@@ -157,7 +157,7 @@ class UpwardPass:
             for nodes, children in _groups_of_families(model, settings, level, widths):
                 split = self.split(level, nodes, children)
                 memory -= split.logs.size * (2 + split.number_of_tilts)
-                self.branches[level].append(Branches(nodes, children, split if memory > 0 else None))
+                self.branches[level].append(NodeGroup(nodes, children, split if memory > 0 else None))
                 messages = self._messages(level, nodes, children, split)
                 for node, message in zip(nodes.tolist(), messages, strict=True):
                     self.messages[level][node] = message
@@ -180,7 +180,7 @@ class UpwardPass:
         return self.settings.ends is not None and any(level.is_learned for level in self.levels)
 
     def split(self, level: int, nodes: Counts, children: Counts) -> Split:
-        """Return the division of some nodes of a level among their children; shapes as in `Branches`."""
+        """Return the division of some nodes of a level among their children; shapes as in `NodeGroup`."""
         settings = self.settings
         lows, logs = self._child_likelihoods(level, children.ravel())
         shape = children.shape
@@ -400,7 +400,7 @@ def downward_pass(up: UpwardPass) -> tuple[LevelLaws, ...]:
     levels[0].laws[0] = NodeLaw(root.low, up.law)
     for level, (laws, below) in enumerate(pairwise(levels)):
         for nodes, family, split in up.splits(level):
-            descent = split.descent(aligned_laws(laws.laws, nodes, split))
+            descent = split.child_distributions(aligned_laws(laws.laws, nodes, split))
             laws.rounding[nodes], laws.zones[nodes] = descent.rounding, descent.zones
             for node, chances in zip(nodes.tolist(), descent.chances, strict=True):
                 laws.chances[node] = chances

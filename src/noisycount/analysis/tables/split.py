@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.analysis.tables import sums
-from noisycount.analysis.tables.given_sums import Crossing
+from noisycount.analysis.tables.given_sums import ConditionalAverages
 from noisycount.analysis.tables.likelihoods import Bounds, Counts
 from noisycount.analysis.tables.prior import Division
 from noisycount.analysis.tables.sums import moments
@@ -26,7 +26,7 @@ _NEAR_ROUGHLY = 2.0  # tolerance for positive sums, which only must not underflo
 _ROOM = 0.25  # records between a goal and the ends of the range, where tilts are infinite
 
 
-class Tilted(NamedTuple):
+class TiltedWeights(NamedTuple):
     """Weights times e^(tilt·position), normalised to distributions."""
 
     tilts: Reals  # in nats a position, shape (nodes, sets)
@@ -37,7 +37,7 @@ class Tilted(NamedTuple):
     most: Reals  # largest possible sum, same shape
 
 
-def tilt_to_mean(logs: Reals, goals: Reals, *, is_positive: bool) -> Tilted:
+def tilt_to_mean(logs: Reals, goals: Reals, *, is_positive: bool) -> TiltedWeights:
     """Return weights tilted so that the mean of their sum is near a goal; positive sums need only a rough tilt.
 
     Newton's method, kept inside a bracket. No step is longer than what moves the widest summand by about one standard
@@ -75,7 +75,7 @@ def tilt_to_mean(logs: Reals, goals: Reals, *, is_positive: bool) -> Tilted:
         if step > _QUICK and step % 2:  # a mean may jump with the tilt; Newton's steps then fail
             steps = np.where(np.isfinite((high - low)[active]), np.inf, steps)
         trial, active = _next_tilts(trial, steps, low[active], high[active])[is_far], active[is_far]
-    return Tilted(
+    return TiltedWeights(
         tilts.reshape(goals.shape), laws.reshape(logs.shape), constants.reshape(goals.shape), smallest, largest
     )
 
@@ -141,7 +141,7 @@ _ROUNDED = 2.0  # times the floor: bound of a probability that rounding may have
 
 
 @frozen(eq=False)
-class Descent:
+class ChildDistributions:
     """Result of the downward step for some nodes: the distributions of the counts of their children."""
 
     laws: Reals  # distributions of the children's counts from the lowest on, shape (nodes, children, width)
@@ -178,7 +178,7 @@ class Split:
         return int(self.targets.shape[1])
 
     @cached_property
-    def _tilted_parts(self) -> tuple[Tilted, Reals, Reals | None]:
+    def _tilted_parts(self) -> tuple[TiltedWeights, Reals, Reals | None]:
         """Three parts from which sums are computed.
 
         The parts are the tilted distributions of the children; the log prior weight of all their lowest counts, shape
@@ -202,7 +202,7 @@ class Split:
 
     @property
     def laws(self) -> Reals:
-        """Tilted distributions of the children, shape (nodes, sets·zones, children, width)."""
+        """TiltedWeights distributions of the children, shape (nodes, sets·zones, children, width)."""
         return self._tilted_parts[0].laws
 
     @property
@@ -296,7 +296,7 @@ class Split:
         bounds = np.minimum(np.log(_ROUNDED * self._child_sums.smallest), chernoff)
         return np.where(is_rare, bounds, -np.inf)
 
-    def descent(self, laws: Reals) -> Descent:
+    def child_distributions(self, laws: Reals) -> ChildDistributions:
         """Return the distributions of the children's counts, from those of the counts of the nodes.
 
         Let m_c(j) be the likelihood of count j of child c times its prior weight. Given the count k of the node,
@@ -318,7 +318,7 @@ class Split:
         joint = np.where(mass > 0, joint, self.laws[:, 0])
         joint /= joint.sum(axis=-1, keepdims=True)
         rounding = leave_one_out.rounding.sum(axis=-1) + self._neglected_probability(laws, logs)
-        return Descent(joint, chances, rounding, self._wanted_zones(laws, zone_shares))
+        return ChildDistributions(joint, chances, rounding, self._wanted_zones(laws, zone_shares))
 
     def _wanted_zones(self, laws: Reals, zone_shares: Reals) -> Counts:
         """Return the needed number of zones if each covers two standard deviations of its sum on both sides."""
@@ -335,7 +335,7 @@ class Split:
         child_sum = sums.PositiveSum(laws) if self.is_positive else sums.FastSum(laws)
         return int(child_sum.first[0]), child_sum.law[0]
 
-    def crossing(self, parts: Sequence[tuple[int, Reals]], laws: Reals) -> "Crossing":
+    def conditional_averages(self, parts: Sequence[tuple[int, Reals]], laws: Reals) -> "ConditionalAverages":
         """Return the averages of functions of some parts of the first node's sum, given the node's count.
 
         Shapes: parts (sets, width), laws (counts,).
@@ -343,7 +343,7 @@ class Split:
         law = self._child_sums.law[0]
         logs = self._log_factors[0][0] - _finite_or_zero(self.messages)[0]
         shares = law * np.exp(np.where(law > 0, logs, -np.inf))
-        return Crossing.from_parts(self._child_sums, shares, parts, laws, is_rough=self.is_rough)
+        return ConditionalAverages.from_parts(self._child_sums, shares, parts, laws, is_rough=self.is_rough)
 
     def _neglected_probability(self, laws: Reals, logs: Reals) -> Reals:
         """Return upper bounds of the probability that is lost with sums that are set to 0, shape (nodes,).

@@ -22,7 +22,7 @@ from noisycount.analysis.tables.answers import (
     validate_total,
 )
 from noisycount.analysis.tables.independent_cells import IndependentCells
-from noisycount.analysis.tables.learning import learned_cell_law, learned_levels
+from noisycount.analysis.tables.learning import learn_cell_law, learn_levels
 from noisycount.analysis.tables.likeliest import add_anchors
 from noisycount.analysis.tables.likelihoods import Model, likelihoods
 from noisycount.analysis.tables.passes import Summary, first_settings
@@ -123,7 +123,7 @@ def solve_table(
     is_of_cells = prior is None and tree.depth == _FLAT and bool(cells)
     levels: tuple[PriorLevel, ...] = ()
     if is_of_cells:
-        cell_law, given_cells = learned_cell_law(cells), None if known_total is None else tree.cells
+        cell_law, given_cells = learn_cell_law(cells), None if known_total is None else tree.cells
         levels = (CellLevel(cell_law, given_cells),)
         if known_total is None and len(cells) == len(groups):
             independent = IndependentCells(tree.cells, cell_law, cells)
@@ -136,7 +136,7 @@ def solve_table(
         solution = TreeSolution.solve(model, (CellLevel(in_packs, given_cells),), settings, groups, size)
     else:
         if prior is None:
-            levels, settings = learned_levels(model, settings)
+            levels, settings = learn_levels(model, settings)
         else:
             levels = tuple(StatedLevel(*split) for split in level_splits(prior, tree))
         solution = TreeSolution.solve(model, levels, settings, groups, size)

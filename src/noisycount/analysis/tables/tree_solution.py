@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.tables.given_sums import Crossing, draw_places, draw_summands, law_by_characteristic
+from noisycount.analysis.tables.given_sums import ConditionalAverages, draw_places, draw_summands, law_by_characteristic
 from noisycount.analysis.tables.likelihoods import Counts, LevelAnswers, Model
 from noisycount.analysis.tables.passes import (
     LevelLaws,
@@ -149,7 +149,7 @@ class TreeSolution:
         parent = int(self.up.model.tree.parents(level)[position])
         split, above, children = self.family(level - 1, parent)
         position_in_family = int(np.flatnonzero(children == position)[0])
-        law = split.descent(above).laws[0, position_in_family]
+        law = split.child_distributions(above).laws[0, position_in_family]
         return self._law_in_records(NodeLaw(int(split.lows[0, position_in_family]), law))
 
     def _law_in_records(self, node: NodeLaw) -> TableLaw | SmoothLaw:
@@ -301,7 +301,7 @@ class _PartlySummedNode:
     lowest: int  # lowest count in the division of its parent; 0 for the root
     low: int  # lowest count of its own division
     parts: tuple[_PartOfSum, ...]  # parts of its children
-    crossing: Crossing  # averages over the divisions of its count
+    crossing: ConditionalAverages  # averages over the divisions of its count
     middle: int  # count that is subtracted from the sum, so that angles times counts are small
 
     @classmethod
@@ -326,7 +326,7 @@ class _PartlySummedNode:
             starts.append(0)
             middle += inner.middle
         pairs = [(start, part.law) for start, part in zip(starts, parts, strict=True)]
-        crossing = split.crossing(pairs, law_of_node[0])
+        crossing = split.conditional_averages(pairs, law_of_node[0])
         return cls(lowest, int(split.low[0]), tuple(parts), crossing, middle)
 
     def given_counts(self, angles: Reals, low: int, width: int) -> Complexes:

@@ -36,7 +36,7 @@ def memory_limit(place: Path) -> int:
     return _BASE + _PER_BYTE * place.stat().st_size
 
 
-def read_apart(reader: str, place: Path, *arguments: object) -> list[Any] | None:
+def read_in_subprocess(reader: str, place: Path, *arguments: object) -> list[Any] | None:
     """Return the parts that a reader of `READERS` yields for a file; None if it cannot read the file.
 
     Raises:
@@ -236,7 +236,7 @@ def _limit_memory(size: int) -> None:
 
 def _serve_one_file() -> None:
     """Read the file that standard input names, and write its parts to standard output, and True after the last part."""
-    reader, place, limit, arguments = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by `read_apart`
+    reader, place, limit, arguments = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by `read_in_subprocess`
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # nothing that a reader prints gets between the parts
     _limit_memory(limit)

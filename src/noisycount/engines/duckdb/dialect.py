@@ -170,7 +170,7 @@ class DuckDBDialect(shared.Dialect):
         """Return rows in which keys are replaced by their ranges in lists of edges."""
         return reduce(lambda ranged, item: _with_range_index(ranged, *item), wide.items(), rows)
 
-    def listed(self, name: str, columns: shared.Lists) -> sa.FromClause:
+    def value_table(self, name: str, columns: shared.Lists) -> sa.FromClause:
         """Register rows of values at the cursor, and return them as a table."""
         if self.cursor is None:
             raise AssertionError("listed keys need a cursor")

@@ -20,7 +20,7 @@ import numpy as np
 
 from noisycount.display.texts import toml_value
 from noisycount.engines.duckdb import definitions
-from noisycount.engines.duckdb.apart import EXACT, read_apart
+from noisycount.engines.duckdb.apart import EXACT, read_in_subprocess
 from noisycount.engines.duckdb.connection import Connection, Result, quoted_name, require_single_names
 from noisycount.engines.duckdb.typed_texts import TextTable
 from noisycount.engines.places import pending_logs
@@ -235,7 +235,7 @@ def statistics_table(
         raise SourceError(
             f"{str(place)!r} needs a reader of {program} files: {install_hint('statistics')}; or save it as CSV"
         )
-    parts = read_apart("statistics", place, reader, encoding)
+    parts = read_in_subprocess("statistics", place, reader, encoding)
     is_cut = reader == "read_xport" and place.stat().st_size % _XPORT_RECORD
     if parts is None or is_cut:
         raise SourceError(

@@ -96,7 +96,7 @@ class Lake:
     paths: tuple[str, ...]
 
     @classmethod
-    def found(cls, place: LakePlace) -> Self:
+    def find(cls, place: LakePlace) -> Self:
         """Find the files that exist now. Raise SourceError if the store cannot be read."""
         store, path = _run_on_store(place, lambda: url_to_fs(place.url))
         return cls(place, store, _run_on_store(place, lambda: _paths_of_pattern(store, path)))

@@ -211,7 +211,7 @@ class DuckDBSource(EngineSource):
         try:
             from noisycount.engines.duckdb.lake import Lake  # noqa: PLC0415 - needs packages of an extra
 
-            lake = Lake.found(place)
+            lake = Lake.find(place)
         except ImportError:
             package = _BEYOND.get(place.shown.partition("://")[0])
             beyond = f", and the package {package}" if package else ""

@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 
 from noisycount.engines.duckdb import connection as duck
-from noisycount.engines.duckdb.apart import read_apart
+from noisycount.engines.duckdb.apart import read_in_subprocess
 from noisycount.engines.duckdb.file_head import is_whole, opened_bytes
 from noisycount.engines.duckdb.foreign import cell_text, choose_table, load_rows
 from noisycount.engines.duckdb.layout import Layout, count_titles
@@ -222,7 +222,7 @@ def _sheet_rows(place: Path, table: str | None, *, explains: bool) -> tuple[list
     """
     if find_spec("python_calamine") is None:
         raise SourceError(f"{str(place)!r} needs a reader of workbooks: {install_hint('excel')}; or save it as CSV")
-    parts = read_apart("sheet", place, table, explains)
+    parts = read_in_subprocess("sheet", place, table, explains)
     if parts is None:
         raise SourceError(f"{str(place)!r} cannot be read as a workbook: save it as .xlsx again, without a password")
     sheets, *sheet = parts

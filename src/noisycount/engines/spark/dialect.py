@@ -149,7 +149,7 @@ class SparkDialect(Dialect):
         )
         return case((value.is_(None), null()), (place >= whole(0), place), else_=OUTSIDE)
 
-    def listed(self, name: str, columns: Lists) -> FromClause:
+    def value_table(self, name: str, columns: Lists) -> FromClause:
         """Return rows of values as a temporary view."""
         held = {each: pa.array(values, _arrow_type(type_)) for each, (values, type_) in columns.items()}
         size = len(next(iter(held.values())))

@@ -58,7 +58,7 @@ class ServerDialect(Dialect):
         del connection
         return ()
 
-    def found(self, connection: Connection, schema: str | None, name: str, path: Sequence[str]) -> FoundName:
+    def find_table(self, connection: Connection, schema: str | None, name: str, path: Sequence[str]) -> FoundName:
         """Return the name of a table or view with its schema.
 
         Args:

@@ -157,7 +157,7 @@ class PostgreSQL(ServerDialect):
         """
         return tuple(connection.execute(_PATH).scalar_one())
 
-    def found(self, connection: sa.Connection, schema: str | None, name: str, path: Sequence[str]) -> FoundName:
+    def find_table(self, connection: sa.Connection, schema: str | None, name: str, path: Sequence[str]) -> FoundName:
         """Return the name of a table or view with its schema. Raise NoSuchTableError if there is none."""
         schemas = path if schema is None else [schema]
         first = connection.execute(_SCHEMA, {"schemas": list(schemas), "name": name}).scalar()
@@ -275,7 +275,7 @@ class PostgreSQL(ServerDialect):
         number = sa.func.width_bucket(sa.cast(value, type_), listed, type_=sa.BigInteger())
         return sa.case((number == NOTHING, OUTSIDE), else_=number - ONE)
 
-    def listed(self, name: str, columns: Lists) -> sa.FromClause:
+    def value_table(self, name: str, columns: Lists) -> sa.FromClause:
         """Return rows of bound values, with one array for each column."""
         arrays: list[Any] = [
             sa.cast(sa.literal(np.asarray(values, object).tolist(), ARRAY(type_)), ARRAY(type_))

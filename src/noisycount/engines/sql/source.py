@@ -164,7 +164,7 @@ def _found_table(server: Server, place: ServerPlace) -> Iterator[tuple[sa.Connec
     with server.transaction(has_own_path=True) as connection:
         path = server.dialect.search_path(connection)
     with server.transaction() as connection:
-        yield connection, server.dialect.found(connection, *tables.table_name(place.table), path)
+        yield connection, server.dialect.find_table(connection, *tables.table_name(place.table), path)
 
 
 @frozen

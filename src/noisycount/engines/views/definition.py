@@ -419,7 +419,7 @@ def resolve_number(expression: exp.Expr, outputs: Sequence[exp.Expr]) -> exp.Exp
     return expression
 
 
-def loose_columns(expression: exp.Expr, texts: set[str]) -> Iterator[exp.Column]:
+def ungrouped_columns(expression: exp.Expr, texts: set[str]) -> Iterator[exp.Column]:
     """Yield the columns of an expression that are neither aggregated nor parts of a key."""
     pending = [expression]
     while pending:

@@ -23,12 +23,12 @@ from noisycount.engines.views.definition import (
     has_aggregate,
     inner_conditions,
     joined_tables,
-    loose_columns,
     parse_definition,
     parts_of,
     require_known,
     require_ranked,
     resolve_number,
+    ungrouped_columns,
 )
 from noisycount.engines.views.relations import BaseTable, Relations, UnprovenError, ViewDefinition, fold
 from noisycount.frozen import frozen
@@ -421,7 +421,7 @@ class _Scope:
                 raise UnprovenError(f"it groups by {expression.sql()[:60]!r}, whose equal values may differ")
         places = {self._sure_column(expression) for expression in expressions}
         texts = {expression.unnest().sql() for expression in expressions}
-        for column in (column for expression in outputs for column in loose_columns(expression, texts)):
+        for column in (column for expression in outputs for column in ungrouped_columns(expression, texts)):
             if self.plain_column(column) not in places - {None} and not self._is_only_alias(column):
                 raise UnprovenError(f"{column.sql()!r} may be of any row of a group: group by it")
         return places

@@ -24,12 +24,12 @@ from noisycount.model.noises.sum_formulas import LaplaceTerms, laplace_terms
 from noisycount.model.noises.sum_tables import DEEPEST, LONGEST, LatticeTable, lattice_table, sum_table
 from noisycount.model.noises.sum_transforms import (
     NORMAL,
-    Above,
-    Comb,
     Complexes,
-    Normal,
+    DiscreteGaussianTransform,
+    GaussianTransform,
+    LaplaceNoiseTransform,
     Path,
-    Poles,
+    TailFactor,
     Tilt,
     TiltedTransform,
     TransformFactor,
@@ -69,7 +69,7 @@ class SumLaw(CertifiedErrorLaw):
     @property
     def mean_absolute(self) -> float:
         """E|Z| in records: twice the sum, or the integral, of P[Z >= z] over z > 0."""
-        above = Above(self.is_discrete)
+        above = TailFactor(self.is_discrete)
         first = np.array([self.first])
         return 2 * math.exp(float(self._log_densities(first, above, above)[0]))
 
@@ -90,7 +90,7 @@ class SumLaw(CertifiedErrorLaw):
 
     def log_tail(self, distances: Reals) -> Reals:
         """Return ln 2 + ln P[Z >= z]."""
-        return math.log(2) + self._log_densities(distances, Above(self.is_discrete))
+        return math.log(2) + self._log_densities(distances, TailFactor(self.is_discrete))
 
     def distance_at_depth(self, depth: float) -> float:
         """Return a distance at which the density has fallen by a factor e^depth, at most a quarter too large."""
@@ -111,16 +111,18 @@ class SumLaw(CertifiedErrorLaw):
         window = Window(width, self.is_discrete)
         return self._log_densities(lows - self.first + window.centre, window)
 
-    def _log_densities(self, distances: Reals, *ends: Above | Window, is_lifted: bool = False) -> Reals:
+    def _log_densities(self, distances: Reals, *ends: TailFactor | Window, is_lifted: bool = False) -> Reals:
         """Return the logarithm of the density at distances >= 0, or of its tail or window if `ends` has one."""
         shaped = distances.ravel()
         evaluate = self._logarithms_on_integers if self.is_discrete else self._logarithms_on_reals
         logarithms = evaluate(shaped, ends, is_lifted=is_lifted)
         return logarithms.reshape(distances.shape)
 
-    def _logarithms_on_integers(self, distances: Reals, ends: Sequence[Above | Window], *, is_lifted: bool) -> Reals:
+    def _logarithms_on_integers(
+        self, distances: Reals, ends: Sequence[TailFactor | Window], *, is_lifted: bool
+    ) -> Reals:
         """Return the logarithms for discrete noise, from the table if it contains the integers."""
-        is_mass, is_tail = not ends, len(ends) == 1 and isinstance(ends[0], Above)
+        is_mass, is_tail = not ends, len(ends) == 1 and isinstance(ends[0], TailFactor)
         table = self.table if is_mass or is_tail else None
         if table is None:
             return self._logarithms_by_inversion(distances, ends, is_lifted=is_lifted)
@@ -135,7 +137,9 @@ class SumLaw(CertifiedErrorLaw):
             logarithms[~is_tabulated] = self._logarithms_by_inversion(others, ends, is_lifted=is_lifted)
         return logarithms
 
-    def _logarithms_by_inversion(self, distances: Reals, ends: Sequence[Above | Window], *, is_lifted: bool) -> Reals:
+    def _logarithms_by_inversion(
+        self, distances: Reals, ends: Sequence[TailFactor | Window], *, is_lifted: bool
+    ) -> Reals:
         """Return the logarithms for discrete noise, by inversion of the transform."""
         parts = [*self._laplace_transforms(1.0), *self._discrete_gaussian_transforms(), *ends]
         is_window = any(isinstance(end, Window) for end in ends)
@@ -147,10 +151,10 @@ class SumLaw(CertifiedErrorLaw):
             )
         return logarithms
 
-    def _logarithms_on_reals(self, distances: Reals, ends: Sequence[Above | Window], *, is_lifted: bool) -> Reals:
+    def _logarithms_on_reals(self, distances: Reals, ends: Sequence[TailFactor | Window], *, is_lifted: bool) -> Reals:
         """Return the logarithms for continuous noise, computed in units in which its widest scale is 1."""
         unit = max(self.widest_laplace, math.sqrt(self._gaussian_variance))
-        is_tail = len(ends) == 1 and isinstance(ends[0], Above)
+        is_tail = len(ends) == 1 and isinstance(ends[0], TailFactor)
         terms = self._laplace_terms
         if terms is not None and (is_tail or not ends):
             scaled = distances / unit
@@ -158,7 +162,7 @@ class SumLaw(CertifiedErrorLaw):
             return (logs if is_lifted else logs - scaled) + (len(ends) - 1) * math.log(unit)
         parts = [*self._laplace_transforms(unit), *(end.in_units(unit) for end in ends)]
         if self.gaussian:
-            parts.append(Normal(self._gaussian_variance / unit**2))
+            parts.append(GaussianTransform(self._gaussian_variance / unit**2))
         logarithms = _log_inverse(parts, self._smallest_rate(unit), distances / unit, _along_line, is_lifted=is_lifted)
         return logarithms + (len(ends) - 1) * math.log(unit)
 
@@ -182,7 +186,7 @@ class SumLaw(CertifiedErrorLaw):
         if not self.laplace:
             return []
         rates, counts = np.unique(unit / np.array(self.laplace), return_counts=True)
-        return [Poles(rates, counts.astype(np.float64), self.is_discrete)]
+        return [LaplaceNoiseTransform(rates, counts.astype(np.float64), self.is_discrete)]
 
     def _smallest_rate(self, unit: float) -> float:
         """Return the smallest rate 1/scale of the Laplace noises, times the unit; infinite if there are none."""
@@ -190,7 +194,7 @@ class SumLaw(CertifiedErrorLaw):
 
     def _discrete_gaussian_transforms(self) -> list[TransformFactor]:
         """Return the transforms of the discrete Gaussian noises."""
-        return [Comb(scale**2, copies) for scale, copies in Counter(self.gaussian).items()]
+        return [DiscreteGaussianTransform(scale**2, copies) for scale, copies in Counter(self.gaussian).items()]
 
     @property
     def is_normal(self) -> bool:

@@ -50,7 +50,7 @@ class TiltedTransform:
 
 
 @frozen
-class Normal:
+class GaussianTransform:
     """The transform e^(variance·s²/2) of Gaussian noise."""
 
     variance: float  # in records²
@@ -66,7 +66,7 @@ class Normal:
 
 
 @frozen
-class Poles:
+class LaplaceNoiseTransform:
     """The transform of a sum of Laplace noises, continuous or discrete.
 
     With n noises of each rate r = 1/scale, M(s) = Π (1 − s²/r²)^−n, and for noise on the integers M(s) = Π ((cosh r −
@@ -131,7 +131,7 @@ class Poles:
 
 
 @frozen
-class Above:
+class TailFactor:
     """Factor that turns the transform of Z into the transform of its tail P[Z >= x], for s > 0.
 
     It is 1/s for continuous noise and 1/(1 − e^−s) on the integers.
@@ -139,7 +139,7 @@ class Above:
 
     is_discrete: bool  # True if Z is an integer
 
-    def in_units(self, unit: float) -> "Above":  # noqa: ARG002  (same signature as `Window.in_units`)
+    def in_units(self, unit: float) -> "TailFactor":  # noqa: ARG002  (same signature as `Window.in_units`)
         """Return the same factor: a probability has no unit."""
         return self
 
@@ -172,7 +172,7 @@ _ORIGIN = np.zeros(1)  # θ = 0
 
 
 @frozen
-class Comb:
+class DiscreteGaussianTransform:
     """The transform of discrete Gaussian noise: Σ e^(s·k − k²/(2v)) over the integers k, divided by its value at s = 0.
 
     By Poisson's summation formula it is proportional to e^(v·s²/2)·Σ e^(−2π²n²v + 2πi·n·v·s) over the integers n. The
@@ -185,7 +185,7 @@ class Comb:
     def slopes(self, tilt: Tilt) -> tuple[Reals, Reals]:
         """Return the mean and the variance of the tilted distribution."""
         if self._is_wide:
-            return Normal(self.variance * self.copies).slopes(tilt)
+            return GaussianTransform(self.variance * self.copies).slopes(tilt)
         weights, nearest = self._neighbours(tilt.point)
         chances = weights / weights.sum(axis=1, keepdims=True)
         mean = chances @ self._term_indices
@@ -195,7 +195,7 @@ class Comb:
     def tilted(self, tilt: Tilt) -> TiltedTransform:
         """Return the transform around θ."""
         if self.variance > NORMAL:
-            return Normal(self.variance * self.copies).tilted(tilt)
+            return GaussianTransform(self.variance * self.copies).tilted(tilt)
         if self._is_wide:
             drift = self.variance * tilt.point
             weights, at_zero = self._poisson_terms(tilt.point), self._poisson_terms(_ORIGIN)
@@ -320,4 +320,4 @@ def _uniform_slopes(point: Reals, width: float) -> tuple[Reals, Reals]:
 
 
 # A factor of the transform of a sum.
-TransformFactor: TypeAlias = Normal | Poles | Comb | Above | Window
+TransformFactor: TypeAlias = GaussianTransform | LaplaceNoiseTransform | DiscreteGaussianTransform | TailFactor | Window

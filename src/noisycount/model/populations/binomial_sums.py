@@ -123,7 +123,7 @@ _NOTHING = 1e-13  # length below which a vector that had length 1 is only roundi
 
 
 @frozen(eq=False)
-class Kinds:
+class RateGroups:
     """Independent records, grouped by their rate.
 
     A wide distribution needs only sums of functions that are smooth in the log-odds. A Gauss rule for each panel of
@@ -146,9 +146,9 @@ class Kinds:
         return int(self.sizes.sum())
 
     @property
-    def mirrored(self) -> "Kinds":
-        """Kinds of the records under the negated predicate."""
-        return Kinds(self.sizes[::-1], -self.log_odds[::-1])
+    def mirrored(self) -> "RateGroups":
+        """Groups of the records under the negated predicate."""
+        return RateGroups(self.sizes[::-1], -self.log_odds[::-1])
 
     def moments(self, tilt: float) -> tuple[float, float]:
         """Return the mean and the variance of the count under rates tilted by θ = tilt."""
@@ -209,7 +209,7 @@ _NEWTON_STEPS = 20  # largest number of steps; each changes the tilt by at most 
 _NEAR_GOAL = 0.1  # standard deviations: every tilt is exact, so the mean need not be closer to its target
 
 
-def deep_sum_of_binomials(kinds: Kinds, depth: float) -> tuple[int, Reals]:
+def deep_sum_of_binomials(kinds: RateGroups, depth: float) -> tuple[int, Reals]:
     """Return the first count and ln P[K = first + i] down to e^−depth, each from a tilt that makes it likely.
 
     ln P[k] = ln Q_θ[k] + Σ n·ln(1 − p + p·e^θ) − θ·k for the distribution Q_θ of the tilted rates. The means of the
@@ -227,7 +227,7 @@ def deep_sum_of_binomials(kinds: Kinds, depth: float) -> tuple[int, Reals]:
     return low - mirrored.size, np.concatenate([mirrored[::-1], middle, above])
 
 
-def _upper_tail(kinds: Kinds, mean: float, start: int, depth: float) -> Reals:
+def _upper_tail(kinds: RateGroups, mean: float, start: int, depth: float) -> Reals:
     """Return ln P[K = k] for k = start, start + 1, … above the mean, down to e^−depth."""
     total = kinds.total
     variance = kinds.moments(0.0)[1]
@@ -247,7 +247,7 @@ def _upper_tail(kinds: Kinds, mean: float, start: int, depth: float) -> Reals:
     return np.concatenate(parts)
 
 
-def _tilt_for_mean(target_mean: float, kinds: Kinds, tilt: float) -> tuple[float, float]:
+def _tilt_for_mean(target_mean: float, kinds: RateGroups, tilt: float) -> tuple[float, float]:
     """Return the tilt that moves the mean next to a target, by Newton's method, and the variance there."""
     for _ in range(_NEWTON_STEPS):
         mean, variance = kinds.moments(tilt)

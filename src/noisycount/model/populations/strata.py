@@ -17,7 +17,7 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution, TableLaw, weighted_table
 from noisycount.model.laws.factors import Factor, Product, ShiftedFactor
 from noisycount.model.laws.gamma import Expansion, Reals
-from noisycount.model.populations.binomial_sums import WIDE, Kinds, deep_sum_of_binomials
+from noisycount.model.populations.binomial_sums import WIDE, RateGroups, deep_sum_of_binomials
 from noisycount.model.populations.population import IndependentNeighbours, Informed, Moments, Population, known_records
 from noisycount.model.searches import Bracket, first_whole
 from noisycount.validation import LARGEST_WHOLE
@@ -184,7 +184,7 @@ class Exponential(Factor):
 
 
 @lru_cache(maxsize=4)
-def _split_certain(strata: Strata) -> tuple[int, Kinds | None]:
+def _split_certain(strata: Strata) -> tuple[int, RateGroups | None]:
     """Return the number of records with rate 1, and the records with rates between 0 and 1 (None if there is none)."""
     certain = int(strata.sizes[strata.rates == 1].sum())
     is_open = (strata.rates > 0) & (strata.rates < 1) & (strata.sizes > 0)
@@ -192,10 +192,10 @@ def _split_certain(strata: Strata) -> tuple[int, Kinds | None]:
         return certain, None
     rates, places = np.unique(strata.rates[is_open], return_inverse=True)
     sizes: Reals = np.bincount(places, weights=strata.sizes[is_open]).astype(np.float64)
-    return certain, Kinds(sizes, np.log(rates) - np.log1p(-rates))
+    return certain, RateGroups(sizes, np.log(rates) - np.log1p(-rates))
 
 
-def _balancing_tilt(kinds: Kinds, likelihoods: Sequence[Factor]) -> float:
+def _balancing_tilt(kinds: RateGroups, likelihoods: Sequence[Factor]) -> float:
     """Return the tilt θ at which the likelihoods change by e^−θ a record around the tilted mean.
 
     At that count, both the tilted distribution and the likelihoods without the tilt are largest. The standard deviation

@@ -72,16 +72,16 @@ class Geometric(Law):
 
     def weights(self, bits: int) -> Iterator[Enclosed]:
         """Yield the weights; each is the previous weight times e^(−1/scale)."""
-        powers = _successive_products((1 << bits,) * 2, exponential(1 / self.scale, bits), bits)
+        powers = _successive_products((1 << bits,) * 2, enclosed_exponential(1 / self.scale, bits), bits)
         return powers if self.limit is None else islice(powers, self.limit - 1)
 
     def total_weight(self, bits: int) -> Enclosed:
         """Return an enclosure of (1 − e^(−limit/scale))/(1 − e^(−1/scale))."""
         one = 1 << bits
-        low, high = exponential(1 / self.scale, bits)
+        low, high = enclosed_exponential(1 / self.scale, bits)
         least, most = one, one
         if self.limit is not None:
-            less, more = exponential(self.limit / self.scale, bits)
+            less, more = enclosed_exponential(self.limit / self.scale, bits)
             least, most = one - more, one - less
         return (least << bits) // (one - low), -((-most << bits) // (one - high))
 
@@ -95,7 +95,7 @@ class HalfGaussian(Law):
     def weights(self, bits: int) -> Iterator[Enclosed]:
         """Yield the weights; each is the previous weight times e^(−(2x + 1)/(2·scale²)), itself a running product."""
         slow = 1 / (2 * self.scale * self.scale)
-        ratios = _successive_products(exponential(slow, bits), exponential(2 * slow, bits), bits)
+        ratios = _successive_products(enclosed_exponential(slow, bits), enclosed_exponential(2 * slow, bits), bits)
         low = high = 1 << bits
         yield low, high
         for less, more in ratios:
@@ -117,7 +117,7 @@ class HalfGaussian(Law):
         return least, most + high * length
 
 
-def exponential(power: Fraction, bits: int) -> Enclosed:
+def enclosed_exponential(power: Fraction, bits: int) -> Enclosed:
     """Return an enclosure of e^−power for power >= 0.
 
     The alternating series of e^(−power/2^k), power/2^k <= 1/2, squared k times.

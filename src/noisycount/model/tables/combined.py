@@ -171,7 +171,7 @@ def _value_of_each_cell(level: Level, values: Reals) -> Reals:
 Margin = frozenset[int]  # the places of the parts that a margin keeps
 
 
-def rows(sizes: Sequence[int], margin: Margin) -> int:
+def row_count(sizes: Sequence[int], margin: Margin) -> int:
     """Return the number of rows of a margin of parts with these sizes."""
     return math.prod(sizes[part] for part in margin)
 
@@ -208,7 +208,7 @@ def margin_errors(
                 if residual <= margin
             )
         )
-        / rows(sizes, margin)
+        / row_count(sizes, margin)
         for margin in margins
     }
 
@@ -298,6 +298,6 @@ def _sizes_and_margins(levels: Sequence[Level]) -> tuple[list[int], list[Margin]
     if len(codes) == len(levels):
         sizes = [np.unique(column).size for column in codes[0].T]
         margins = [frozenset(np.flatnonzero(level_codes[0] >= 0).tolist()) for level_codes in codes]
-        if [level.size for level in levels] == [rows(sizes, margin) for margin in margins]:
+        if [level.size for level in levels] == [row_count(sizes, margin) for margin in margins]:
             return sizes, margins
     raise ValueError("levels must be nested, or margins of a whole grid without other keys")

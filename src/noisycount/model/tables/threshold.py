@@ -57,7 +57,7 @@ def delta_of_threshold(noise: AdditiveNoise, threshold: int, groups: int = 1) ->
     return min(1.0, -math.expm1(log_hidden) * (1 + _TAIL_ERROR))
 
 
-def surely_shown(noise: AdditiveNoise, threshold: int, confidence: float) -> int:
+def smallest_surely_shown(noise: AdditiveNoise, threshold: int, confidence: float) -> int:
     """Return the smallest count c >= 1 whose key is shown with probability P[c + Z >= T] >= confidence."""
     _check_arguments(noise, 1)
     log_confidence = math.log(open_probability(confidence, "confidence"))

@@ -1,6 +1,6 @@
 """Page of an answer and its files: picture, price, details, and the form for a more accurate answer.
 
-`Released` collects the content from the stored reply, the ledger entry and public facts.
+`ReleasedAnswer` collects the content from the stored reply, the ledger entry and public facts.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any, Self
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
-from noisycount.charts.answer_picture import NARROW, WIDE, CountPicture, Estimated, LinesPicture, Point
+from noisycount.charts.answer_picture import NARROW, WIDE, CountInterval, CountPicture, LinesPicture, Point
 from noisycount.charts.picture_svg import page_svg
 from noisycount.charts.theme import MOST_ROWS
 from noisycount.display.numbers import approximately, percent
@@ -25,7 +25,7 @@ from noisycount.ledger.price import RunningTotal
 from noisycount.query.query import Query
 from noisycount.query.typed import PERIODS, PeriodLength
 from noisycount.readers.values import parse_number
-from noisycount.release.dataset import next_words
+from noisycount.release.dataset import next_price_words
 from noisycount.release.stored_question import StoredQuestion
 from noisycount.service.auth import LimitedUser
 from noisycount.service.keys import User
@@ -57,7 +57,7 @@ from noisycount.validation import exact_value
 
 
 @frozen(slots=False)  # a cached property needs a `__dict__`
-class Released:
+class ReleasedAnswer:
     """Stored answer as its page shows it."""
 
     reply: Mapping[str, Any]  # the stored reply
@@ -169,9 +169,9 @@ class Released:
         return "rows" if self.reply.get("unit") is None else "persons"
 
     @property
-    def answer(self) -> Estimated:
+    def answer(self) -> CountInterval:
         """Single count with its interval."""
-        return Estimated(self.reply["answer"], self.reply["low"], self.reply["high"])
+        return CountInterval(self.reply["answer"], self.reply["low"], self.reply["high"])
 
     @property
     def refined(self) -> CountEstimate | None:
@@ -220,7 +220,7 @@ class Released:
         remaining = Fraction(self.reply["remaining"])
         price = Fraction((self.reply.get("price") or self.reply).get("epsilon") or 0)
         if not isinstance(self.reply["budget"], str):  # the budget is in ρ or in (ε, δ): prices in ε do not add up
-            return f"After it {next_words(remaining)}."
+            return f"After it {next_price_words(remaining)}."
         budget = Fraction(self.reply["budget"])
         left = f"After it {approximately(remaining)} of {approximately(budget)} was left"
         affordable_answers = remaining // price if price else 0
@@ -258,7 +258,7 @@ class Released:
         ends = _axis_ends(rows)
         keys = [tuple(row["keys"].values()) for row in rows]
         noisy_counts = [
-            Estimated(row["answer"], row["answer"] - row["error"], row["answer"] + row["error"]) for row in rows
+            CountInterval(row["answer"], row["answer"] - row["error"], row["answer"] + row["error"]) for row in rows
         ]
         estimates = {} if self.estimates is None else self.estimates.rows
         refined = [estimates.get((row["level"], *labels)) for row, labels in zip(rows, keys, strict=True)]
@@ -304,7 +304,7 @@ class Released:
 def _query_fields(
     state: ServiceState, user: User, reply: Mapping[str, Any], entry: Entry | None
 ) -> tuple[Query | None, bool, bool]:
-    """Return the fields `query`, `needs_purpose` and `is_askable` of `Released`.
+    """Return the fields `query`, `needs_purpose` and `is_askable` of `ReleasedAnswer`.
 
     The query comes from the ledger entry. If the data set, or a column of the question, is gone, the query of a single
     count comes from the reply, and other answers have none.
@@ -343,7 +343,7 @@ router = APIRouter(include_in_schema=False)
 @router.get("/releases/{name}")
 def release_page(request: Request, name: str, user: LimitedUser, state: State, within: str | None = None) -> Response:
     """Return the page of a stored answer; if `within` is given, with the preview of a more accurate answer."""
-    released = state.reply(partial(Released.from_key, state, user, name))
+    released = state.reply(partial(ReleasedAnswer.from_key, state, user, name))
     purpose, calls, within_values = purpose_text(released.purpose, is_required=released.needs_purpose), [], {}
     if released.query is not None:
         calls = calls_of(released.reply["dataset"], released.query, purpose, *address_and_name(request, state, user))
@@ -363,7 +363,7 @@ def release_page(request: Request, name: str, user: LimitedUser, state: State, w
     )
 
 
-def _preview_within(state: ServiceState, user: User, released: Released, within: str) -> dict[str, Any]:
+def _preview_within(state: ServiceState, user: User, released: ReleasedAnswer, within: str) -> dict[str, Any]:
     """Return the preview of a more accurate answer, or the error of the field `within`, the only field of the form."""
     values = preview_values(
         state.session(user, released.reply["dataset"]),

@@ -11,7 +11,7 @@ from typing import Literal
 
 from fastapi import APIRouter, Response
 
-from noisycount.charts.answer_picture import WIDE, Estimated
+from noisycount.charts.answer_picture import WIDE, CountInterval
 from noisycount.charts.picture_svg import picture_svg
 from noisycount.charts.table import TableBar, TableBars, sum_bar, table_picture, wrapped_notes
 from noisycount.display.columns import free_name
@@ -20,22 +20,22 @@ from noisycount.display.texts import label_text
 from noisycount.errors import NoisyCountError
 from noisycount.model.tables.levels import OTHER, Label
 from noisycount.service.auth import LimitedUser
-from noisycount.service.pages.answer import Released
+from noisycount.service.pages.answer import ReleasedAnswer
 from noisycount.service.pages.layout import download, picture_file, sheet
 from noisycount.service.state import State
 from noisycount.tasks.answer_display import SUM_NAMES
-from noisycount.tasks.report.forms import as_text
+from noisycount.tasks.report.forms import without_formula
 
 _REFINED = ("refined", "refined_low", "refined_high")
 
 
-def answer_csv(released: Released) -> str:
+def answer_csv(released: ReleasedAnswer) -> str:
     """Return the numbers as comma-separated values. `noisycount refine` reads those of a table."""
     names, rows = _table_rows(released) if released.is_table else _count_rows(released)
-    return sheet([names, *([as_text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)])
+    return sheet([names, *([without_formula(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)])
 
 
-def _count_rows(released: Released) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
+def _count_rows(released: ReleasedAnswer) -> tuple[Sequence[str], Sequence[Sequence[object]]]:
     """Return the header and the only row of the CSV file of a count."""
     names = ["where", "answer", "error", "low", "high", "confidence", "epsilon", "mechanism", "scale", "unit"]
     cells = [released.reply.get(name) for name in names]
@@ -43,7 +43,7 @@ def _count_rows(released: Released) -> tuple[Sequence[str], Sequence[Sequence[ob
     return [*names, *_REFINED], [[*cells, *_refined_cells(refined)]]
 
 
-def _table_rows(released: Released) -> tuple[Sequence[str], Iterator[Sequence[object]]]:
+def _table_rows(released: ReleasedAnswer) -> tuple[Sequence[str], Iterator[Sequence[object]]]:
     """Return the header and the rows of the CSV file of a table."""
     reply, levels = released.reply, {level["level"]: level["scale"] for level in released.reply["levels"]}
     first = reply["levels"][0]["scale"]
@@ -67,7 +67,7 @@ def _table_rows(released: Released) -> tuple[Sequence[str], Iterator[Sequence[ob
     )
 
 
-def answer_drawing(released: Released) -> str:
+def answer_drawing(released: ReleasedAnswer) -> str:
     """Return the picture as an SVG document. Bars are drawn as on the command line."""
     count = f"{signed(released.answer.value)} {plus_minus(released.reply['error'])} " if not released.is_table else ""
     source = f"{released.unit} of {released.reply['dataset']}"
@@ -83,7 +83,7 @@ def answer_drawing(released: Released) -> str:
     return picture_svg(table_picture(TableBars(bars, lines[0], lines[1:], **names, sums=sums)))
 
 
-def _refined_cells(refined: Estimated | None) -> Sequence[float | None]:
+def _refined_cells(refined: CountInterval | None) -> Sequence[float | None]:
     """Return the cells of a refined count; empty cells if there is none."""
     return (None, None, None) if refined is None else (round(refined.value, 3), refined.low, refined.high)
 
@@ -99,7 +99,7 @@ router = APIRouter(include_in_schema=False)
 @router.get("/releases/{name}/file")
 def release_file(name: str, user: LimitedUser, state: State, form: Literal["csv", "svg", "png"] = "csv") -> Response:
     """Return the numbers of an answer, or its picture, as a file."""
-    released = state.reply(partial(Released.from_key, state, user, name))
+    released = state.reply(partial(ReleasedAnswer.from_key, state, user, name))
     if form not in dict(released.files):
         raise NoisyCountError(f"this answer has no {form.upper()}: choose a form that its page offers")
     file_name = "noisycount-" + re.sub(r"[^A-Za-z0-9_-]", "-", released.reply["key"])[:60]

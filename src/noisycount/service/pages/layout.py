@@ -157,7 +157,7 @@ def _template_environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals["static"] = static_address
-    environment.filters |= {"plus_minus": plus_minus, "signed": signed, "linked": linked}
+    environment.filters |= {"plus_minus": plus_minus, "signed": signed, "with_page_links": with_page_links}
     environment.filters |= {"percent": lambda share: on_one_line(percent(share)), "heading": preview_heading}
     environment.filters["approximately"] = lambda text: approximately(Fraction(text))
     return environment
@@ -166,11 +166,11 @@ def _template_environment() -> Environment:
 _REFERENCE = re.compile(r"\(([^():]+): (/docs/[a-z/-]+\.html)\)")
 
 
-def linked(words: object) -> Markup:
+def with_page_links(words: object) -> Markup:
     """Return words in HTML. A reference to a page of the documentation becomes a link.
 
     Example:
-        >>> linked("ε < 1 (Keys and OpenID Connect: /docs/how-to/keys.html)")
+        >>> with_page_links("ε < 1 (Keys and OpenID Connect: /docs/how-to/keys.html)")
         Markup('ε &lt; 1 (<a href="/docs/how-to/keys.html">Keys and OpenID Connect</a>)')
     """
     text = with_addresses(str(escape(words)))

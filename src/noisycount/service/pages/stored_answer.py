@@ -10,7 +10,7 @@ from typing import Any, Self, TypeAlias
 
 from markupsafe import Markup
 
-from noisycount.charts.answer_picture import Estimated, bar_svg
+from noisycount.charts.answer_picture import CountInterval, bar_svg
 from noisycount.charts.refinement import RefinementCurves
 from noisycount.charts.theme import MOST_ROWS
 from noisycount.config.config import DatasetConfig
@@ -47,9 +47,9 @@ class ReleasedRow:
     level: str  # level of the row: cells, a sum, or all other keys
     labels: Sequence[Label]  # keys of the row
     keys: Sequence[str]  # keys of the row as shown text
-    noisy_count: Estimated  # the noisy count with its interval
+    noisy_count: CountInterval  # the noisy count with its interval
     error: float  # half-width of that interval
-    refined: Estimated | None  # the refined count; None: not refined
+    refined: CountInterval | None  # the refined count; None: not refined
     ends: tuple[float, float]  # ends of the axis that all bars share
     is_near: bool = False  # True if the count meets the accuracy goal
     sum_so_far: Sequence[float] = ()  # in a cumulative table the sum of the rows up to this one, and its standard error
@@ -83,7 +83,7 @@ class ReleasedRow:
 class CountEstimate:
     """Refined estimate of one count."""
 
-    count: Estimated  # posterior median, and the shortest interval that contains the count with the confidence
+    count: CountInterval  # posterior median, and the shortest interval that contains the count with the confidence
     refined: Refinement  # posterior distribution of the count given the answer
     assumed: str  # the public facts that the estimate assumes, in words
 
@@ -100,7 +100,7 @@ class CountEstimate:
         noise = noise_of(reply["mechanism"], Fraction(reply["scale"]))
         level = float(reply.get("confidence", 0.95))
         refined = Refinement.from_answers([reply["answer"]], Assumed.from_size(size), noise, level)
-        interval = Estimated(refined.posterior.median, *refined.shortest_interval)
+        interval = CountInterval(refined.posterior.median, *refined.shortest_interval)
         return cls(interval, refined, refined.assumed.words)
 
     @property
@@ -115,7 +115,7 @@ class RefinedRows:
     """Refined estimates of the rows of a table."""
 
     # posterior median and interval of each row, by level and keys
-    rows: Mapping[Row, Estimated]
+    rows: Mapping[Row, CountInterval]
     words: str  # the assumptions, in words
 
     @classmethod
@@ -144,8 +144,8 @@ class RefinedRows:
             for name in (levels, *published.names)
         }
         medians = refined.estimates["median"].tolist()
-        rows: dict[Row, Estimated] = {
-            tuple(values[row] for values in cells.values()): Estimated(medians[row], low, high)
+        rows: dict[Row, CountInterval] = {
+            tuple(values[row] for values in cells.values()): CountInterval(medians[row], low, high)
             for row, low, high in refined.intervals()
         }
         return cls(rows, "; ".join(filter(None, [total_words, refined.prior_words, *published.notes])))

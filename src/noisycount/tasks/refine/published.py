@@ -320,7 +320,7 @@ class PlacedLevel:
 
 
 @frozen
-class Nested:
+class NestedTable:
     """A table arranged as a tree."""
 
     tree: Tree  # tree of the cells
@@ -328,7 +328,7 @@ class Nested:
     left_out: tuple[str, ...] = ()  # names of the levels outside the chain
 
 
-def nested_levels(table: PublishedTable) -> Nested:
+def nested_levels(table: PublishedTable) -> NestedTable:
     """Return the tree of the longest chain of levels that contain each other, from the total to the cells.
 
     If the columns are a hierarchy, such as county and town, the tree has a level for each column, even if the sums of
@@ -345,10 +345,12 @@ def nested_levels(table: PublishedTable) -> Nested:
     placed_levels = (
         PlacedLevel(level, depth, np.arange(len(level.rows))) for depth, level in enumerate(chain, start=first_depth)
     )
-    return Nested(tree, tuple(placed_levels), left_out)
+    return NestedTable(tree, tuple(placed_levels), left_out)
 
 
-def _tree_of_hierarchy(table: PublishedTable, chain: Sequence[PublishedLevel], left_out: tuple[str, ...]) -> Nested:
+def _tree_of_hierarchy(
+    table: PublishedTable, chain: Sequence[PublishedLevel], left_out: tuple[str, ...]
+) -> NestedTable:
     """Return the tree that has a level for each column of a hierarchy."""
     order = list(dict.fromkeys(column for level in chain for column in level.columns))
     keys = {table.names[column]: [table.keys[row][column] for row in table.cells.rows] for column in order}
@@ -359,7 +361,7 @@ def _tree_of_hierarchy(table: PublishedTable, chain: Sequence[PublishedLevel], l
         places = np.zeros(len(level.rows), np.int64)
         places[count_of_cell[count_of_cell < len(places)]] = tree.levels[depth][count_of_cell < len(places)]
         placed_levels.append(PlacedLevel(level, depth, places))
-    return Nested(tree, tuple(placed_levels), left_out)
+    return NestedTable(tree, tuple(placed_levels), left_out)
 
 
 def _longest_level_chain(table: PublishedTable) -> list[PublishedLevel]:

@@ -25,7 +25,7 @@ from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.populations.population import Population
 from noisycount.model.tables.splits import Splits
-from noisycount.tasks.refine.published import Nested, PlacedLevel, PublishedTable, RefineQuery, nested_levels
+from noisycount.tasks.refine.published import NestedTable, PlacedLevel, PublishedTable, RefineQuery, nested_levels
 
 Counts = NDArray[np.int64]
 # Columns by name, each of shape (rows,), masked if the value is unknown: `mean`, the expected count, in records;
@@ -149,7 +149,7 @@ class RefinedTable:
     published: PublishedTable
     estimates: Estimates  # estimates of the rows
     level: float  # probability of each interval
-    nested: Nested | None = None  # tree of the levels; None: each row was refined by itself
+    nested: NestedTable | None = None  # tree of the levels; None: each row was refined by itself
     # posterior distribution of the whole table; None: each row was refined by itself
     posterior: TablePosterior | None = None
     draws: int = 0  # number of tables that were drawn for shares and ranks; 0: neither was requested
@@ -223,7 +223,7 @@ def _check_selected(query: RefineQuery) -> None:
             )
 
 
-def _node_answers(table: PublishedTable, level: PlacedLevel, tree: Nested) -> Any:  # noqa: ANN401 - numbers and suppressed ones
+def _node_answers(table: PublishedTable, level: PlacedLevel, tree: NestedTable) -> Any:  # noqa: ANN401 - numbers and suppressed ones
     """Return the answers of a level in the order of its nodes; a suppressed answer is given by its threshold."""
     rows = level.published.rows
     size = tree.tree.sizes[level.depth]
@@ -240,7 +240,7 @@ def _node_answers(table: PublishedTable, level: PlacedLevel, tree: Nested) -> An
     return mixed
 
 
-def _tree_estimates(table: PublishedTable, tree: Nested, posterior: TablePosterior, level: float) -> Estimates:
+def _tree_estimates(table: PublishedTable, tree: NestedTable, posterior: TablePosterior, level: float) -> Estimates:
     """Return the mean, the median and the interval of each row whose level is in the tree."""
     estimates = _unknown_estimates(len(table.answers))
     for placed in tree.levels:

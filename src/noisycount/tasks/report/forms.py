@@ -203,7 +203,7 @@ def _report_sheet(report: Report) -> str:
     for dataset in report.datasets:
         dataset_cells = dataset.account.name, dataset.unit or "row"
         rows += [
-            (*map(as_text, (*dataset_cells, neighbours_of(released))), *_release_row(released))
+            (*map(without_formula, (*dataset_cells, neighbours_of(released))), *_release_row(released))
             for released in dataset.releases
         ]
     return _sheet((*_OF_DATASET, *_HEADER), rows)
@@ -211,7 +211,10 @@ def _report_sheet(report: Report) -> str:
 
 def releases_sheet(releases: Iterable[StoredQuestion]) -> str:
     """Return releases of any data sets as CSV, with prices rounded up."""
-    rows = ((as_text(redacted_name(released.entry.request.dataset)), *_release_row(released)) for released in releases)
+    rows = (
+        (without_formula(redacted_name(released.entry.request.dataset)), *_release_row(released))
+        for released in releases
+    )
     return _sheet((_OF_DATASET[0], *_HEADER), rows)
 
 
@@ -221,11 +224,11 @@ def _sheet(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return text.getvalue()
 
 
-def as_text(cell: str) -> str:
+def without_formula(cell: str) -> str:
     """Return a cell with an apostrophe before it if a spreadsheet would read it as a formula.
 
     Example:
-        >>> as_text("=cmd|' /C calc'!A0"), as_text("age >= 65")
+        >>> without_formula("=cmd|' /C calc'!A0"), without_formula("age >= 65")
         ("'=cmd|' /C calc'!A0", 'age >= 65')
     """
     return f"'{cell}" if cell.lstrip().startswith(_FORMULA) else cell
@@ -241,8 +244,8 @@ def _release_row(released: StoredQuestion) -> list[object]:
     )
     price, charged = entry.request, entry.request.currency
     return [
-        *map(as_text, texts),
-        entry.answer if is_count else as_text(ledger.answer_words(entry)),
+        *map(without_formula, texts),
+        entry.answer if is_count else without_formula(ledger.answer_words(entry)),
         "" if release is None else max(release.row_errors[0], default=""),
         "" if release is None else release.confidence,
         "" if mechanism is None else mechanism.name,
@@ -250,7 +253,7 @@ def _release_row(released: StoredQuestion) -> list[object]:
         *(rounded_up(charged[name]) if name in charged else "" for name in ("epsilon", "rho")),
         rounded_up(price.delta),
         "charged, never answered" if released.is_failed else "answered",
-        as_text(entry.key),
+        without_formula(entry.key),
     ]
 
 
