@@ -82,11 +82,11 @@ class StoppedChain:
         return weights, means, np.where(self._is_before, apart, 0.0), both
 
     def _falling_sum(self, prices: Wholes, low: Reals, high: Reals) -> Reals:
-        """Return Σ_{low <= y < high} e^(−rate·(y − low))·u(y), for high at most the threshold of the price before."""
+        """Return Σ_{low <= y < high} e^(−rate·(y − low))·u(y), u as in the class, for high up to the last threshold."""
         return self._geometric_sums(prices, high - low, low, -1)
 
     def _rising_sum(self, prices: Wholes, low: Reals, high: Reals) -> Reals:
-        """Return Σ_{low <= y < high} e^(−rate·(high − 1 − y))·u(y), for high as in `_falling_sum`."""
+        """Return Σ_{low <= y < high} e^(−rate·(high − 1 − y))·u(y). See the class for u, `_falling_sum` for high."""
         return self._geometric_sums(prices, high - low, high - 1, 1)
 
     def _geometric_sums(self, prices: Wholes, lengths: Reals, starts: Reals, side: int) -> Reals:
@@ -259,7 +259,7 @@ class _NoErrorProbabilities:
 
 
 def _row_sums(modes: Reals, factors: Reals) -> Reals:
-    """Return Σ_j modes_ij·factors_ij for each row i."""
+    """Return the sums over each row of the products of two arrays."""
     sums: Reals = np.einsum("ij,ij->i", modes, factors)
     return sums
 

@@ -66,7 +66,7 @@ def finer_errors(
 
 @lru_cache(maxsize=512)  # a chain of top-ups has about 70 pairs, and rational arithmetic is slow
 def _scales_of_geometric_numbers(coarse: Fraction, fine: Fraction) -> tuple[Fraction, Fraction, Fraction]:
-    """Return the scales of the geometric numbers with ratios s, r and a₁²."""
+    """Return the scales of the three geometric numbers that `finer_error` draws."""
     _check_order(coarse, fine)
     return 1 / (1 / fine - 1 / coarse), 1 / (1 / fine + 1 / coarse), coarse / 2
 

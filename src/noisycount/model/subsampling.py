@@ -160,7 +160,7 @@ class NoisySampleLikelihood(factors.ValuedFactor):
 
     @property
     def support(self) -> tuple[float, float]:
-        """Smallest and largest count: 0 and n."""
+        """Smallest and largest count: 0 and the number of records."""
         return 0, self.size
 
     @property
@@ -178,11 +178,12 @@ class NoisySampleLikelihood(factors.ValuedFactor):
         return factors.mode_and_turns(factors.Product((self.noisy,)), (first, last))[0]
 
     def log_values(self, counts: Reals) -> Reals:
-        """Return ln Σ_s P[S = s | K = k]·f(s) for each count k, relative to f at `centre`.
+        """Return ln Σ_s P[S = s | K = k]·f(s) for each count k, f(s) the density of the noise for s positives.
 
-        In a cell of counts in which many values are needed, they come from a Chebyshev series. A cell is two standard
-        deviations of the sample wide. The logarithm has no singularity within that distance, except at the ends of the
-        range of counts, so 24 values determine it. If they do not, the cell is halved.
+        The values are relative to f at `centre`. In a cell of counts in which many values are needed, they come from a
+        Chebyshev series. A cell is two standard deviations of the sample wide. The logarithm has no singularity within
+        that distance, except at the ends of the range of counts, so 24 values determine it. If they do not, the cell is
+        halved.
         """
         flat = counts.ravel()
         logs = np.full(flat.shape, np.nan)
@@ -219,10 +220,11 @@ class NoisySampleLikelihood(factors.ValuedFactor):
         return np.concatenate([np.empty(0), *parts])
 
     def _logs_by_terms(self, counts: Reals) -> Reals:
-        """Return the logarithms by summing the terms P[S = s | K = k]·f(s) one by one.
+        """Return the result of `log_values` by summing its terms one by one.
 
-        P[S = s + 1]/P[S = s] is (k − s)·(m − s)/((s + 1)·(n − k − m + s + 1)). The logarithms of the terms are sums of
-        such steps, outward from the mean of each k, so that likely terms keep their digits.
+        For a sample of m of n records, P[S = s + 1]/P[S = s] is (k − s)·(m − s)/((s + 1)·(n − k − m + s + 1)). The
+        logarithms of the terms are sums of such steps, outward from the mean of each k, so that likely terms keep their
+        digits.
         """
         size, drawn = self.size, np.arange(self.sample_size + 1, dtype=np.float64)
         low, high = self.noisy.support
@@ -314,7 +316,7 @@ class DrawnPositives(factors.Factor):
         return max(0, self.count - unsampled), min(self.count, self.sample_size)
 
     def expansion(self, centre: int) -> Expansion:
-        """Return the expansion of 1/(Γ(s+1)·Γ(k−s+1)·Γ(m−s+1)·Γ(n−k−m+s+1))."""
+        """Return the expansion of 1/(Γ(s+1)·Γ(k−s+1)·Γ(m−s+1)·Γ(n−k−m+s+1)), m the sample size."""
         falling, rising = self._gamma_arguments(centre)
         slope = Decimal(math.fsum(map(math.log, rising)) - math.fsum(map(math.log, falling)))
 
@@ -325,19 +327,19 @@ class DrawnPositives(factors.Factor):
         return Expansion(slope, bend)
 
     def log_ratio_to_next(self, count: int) -> float:
-        """Return the logarithm of the factor at s + 1 over that at s."""
+        """Return the change of the logarithm from a number of positives to the next."""
         falling, rising = self._gamma_arguments(count)
         gains = math.log(rising[0] - 1) + math.log(rising[1] - 1)
         return gains - math.log(falling[0]) - math.log(falling[1])
 
     def exact_log_ratio_to_next(self, count: int) -> factors.LogRatio:
-        """Return the change of the logarithm from s to s + 1 as the logarithm of an exact fraction."""
+        """Return the change of the logarithm from a number of positives to the next, of an exact fraction."""
         falling, rising = self._gamma_arguments(count)
         gains = (Fraction(rising[0]) - 1) * (Fraction(rising[1]) - 1)
         return factors.LogRatio(gains / (Fraction(falling[0]) * Fraction(falling[1])))
 
     def _gamma_arguments(self, drawn: int) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Return the arguments of the gamma functions that grow with s, and of those that shrink."""
+        """Return the arguments of the gamma functions that grow with the positives drawn, and those that shrink."""
         unsampled = self.size - self.sample_size
         growing = drawn + 1.0, unsampled - self.count + drawn + 1.0
         return growing, (self.count - drawn + 1.0, self.sample_size - drawn + 1.0)

@@ -140,14 +140,14 @@ class ErrorByCount:
         return SmoothTable.between(distances, ends, runs, tolerance)
 
     def _error_terms(self, counts: Reals) -> Reals:
-        """Return P[K = k]·E|k − e(k + Z)| for rising counts k."""
+        """Return P[K = k]·E|k − e(k + Z)| for rising counts k; e is the posterior mean as a function of the answer."""
         table = self.case.truth.table
         step = max(1, _ENTRIES // self._node_weights.size)
         parts = [self._errors_at_counts(counts[begin : begin + step]) for begin in range(0, counts.size, step)]
         return np.exp(table.logs[(counts - table.first).astype(np.int64)]) * np.concatenate(parts)
 
     def _errors_at_counts(self, counts: Reals) -> Reals:
-        """Return E|k − e(k + Z)| for each count k."""
+        """Return E|k − e(k + Z)| for each count k, where e is the posterior mean as a function of the answer."""
         starts = counts[:, None] + self._panel_starts
         integers = np.arange(starts[0, 0], starts[-1, -1] + 1)
         if integers.size > starts.size:

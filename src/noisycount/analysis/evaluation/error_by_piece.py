@@ -149,12 +149,12 @@ class ErrorByPiece:
 
     @property
     def _smallest_far_distance(self) -> int:
-        """Smallest distance from j of the counts that never lie between j and an answer; 0 if the noise has no kink."""
+        """Smallest distance of a count from an integer such that no answer lies between them; 0 without a kink."""
         return self.width + 2 if self.is_kinked else 0
 
     @cached_property
     def _far_terms(self) -> tuple[Reals, Reals]:
-        """Coefficients of f(v + i), and of f(v − i), for the distances i of far counts, shape (distances, terms)."""
+        """Series coefficients of the noise density f(v ± i) by distance i of far counts, shape (distances, terms)."""
         distances = np.arange(self._smallest_far_distance, self.reach + 1, dtype=np.float64)[:, None]
         if self.case.errors.is_discrete:
             answers = np.arange(-self.width, self.width + 2, dtype=np.float64)
@@ -184,7 +184,7 @@ class ErrorByPiece:
 
     @cached_property
     def kernels(self) -> tuple[_Kernel, _Kernel]:
-        """Two kernels: for the counts below j, from the farthest on, and for the counts above j."""
+        """Two kernels for an integer j: for the counts below j, from the farthest on, and for the counts above j."""
         lower, upper = self._far_terms
         first = self._smallest_far_distance
         below, above = _Kernel.of_terms(first, lower), _Kernel.of_terms(first, upper)
@@ -194,7 +194,7 @@ class ErrorByPiece:
 
     @cached_property
     def near_kernels(self) -> dict[int, tuple[Reals, Reals]]:
-        """Factors of the near counts below and above j, for each interval between two integers by its lower end v."""
+        """Factors of the near counts below and above an integer, by the lower end v of the answer's unit interval."""
         terms, kernels = self.interval_terms, {}
         for cell in range(-self.width, self.width + 1):
             place = cell + 2 * self.width + 1
@@ -205,7 +205,7 @@ class ErrorByPiece:
 
     @cached_property
     def near_moments(self) -> Reals:
-        """Contributions of the counts j − R − 1 … j + R + 1 to U1 − L1 at the integers v, shape (counts, integers)."""
+        """Parts of U1 − L1, as the module defines them, from the counts near integers v, shape (counts, integers)."""
         steps = np.arange(-self.width - 1, self.width + 2, dtype=np.float64)[:, None]
         return steps * self._relative_densities(np.arange(-self.width, self.width + 2) - steps)
 
@@ -229,7 +229,7 @@ class ErrorByPiece:
 
     @property
     def _sum_over_answers(self) -> PieceSum | None:
-        """Sum over the integer answers whose posterior mean is at most R records away from the answer."""
+        """Sum over the integer answers whose posterior mean is at most `width` records away from the answer."""
         table, width = self.case.truth.table, self.width
         total, others = (
             0.0,
@@ -256,7 +256,7 @@ class ErrorByPiece:
 
     @property
     def _sum_by_integrals(self) -> PieceSum | None:
-        """Integral over the answers whose posterior mean lies between two integers at most R records from them."""
+        """Integral over the answers whose posterior mean lies between two integers at most `width` from them."""
         table, first = self.case.truth.table, self.case.truth.table.first
         floor = _NEGLIGIBLE * self.case.errors.spread / self.case.errors.peak / table.logs.size
         total, covered = 0.0, []
@@ -305,12 +305,12 @@ class _SumsAroundIntegers:
 
     @property
     def at_integers(self) -> _Sums:
-        """The sums at the answers j − R … j + R + 1 of each integer, if the noise is discrete."""
+        """The four sums of each integer at the whole answers up to `width` from it, if the noise is discrete."""
         return _Sums(self.lower[:, 0], self.lower[:, 1], self.upper[:, 0], self.upper[:, 1])
 
     @cached_property
     def _nearby_probabilities(self) -> Reals:
-        """Probabilities of the counts j − R − 1 … j + R + 1 around each integer."""
+        """Probabilities of the counts up to `width` + 1 below and above each integer."""
         width = self.sums.width
         begin = self.sums.padding + self.start - width - 1
         return np.ascontiguousarray(sliding_window_view(self.sums.weights, 2 * width + 3)[begin : begin + self.number])
@@ -326,7 +326,7 @@ class _SumsAroundIntegers:
 
     @cached_property
     def integer_answers(self) -> Reals:
-        """For each integer j the answer v whose posterior mean is j; nan if v lies outside of −R … R + 1."""
+        """Distance v of the answer whose posterior mean is the integer j from j, for each j; nan if v is too large."""
         width = self.sums.width
         grid = np.arange(-width, width + 2, dtype=np.float64)
         values = _small_matrix_product(self._far_moment_differences, self._far_terms(grid).T)
@@ -411,7 +411,7 @@ class _SumsAroundIntegers:
         return None
 
     def _sums_at(self, rows: Places, cells: Places, answers: Reals) -> _Sums:
-        """Return the four sums of each row at the answers v of its cell, shape (rows, answers) each."""
+        """Return the four sums of each row at answers v records from its integer, shape (rows, answers) each."""
         far = self._far_terms(answers)
         lower, upper = (far @ numbers[rows].transpose(0, 2, 1) for numbers in (self.lower, self.upper))
         if self.sums.is_kinked:

@@ -154,9 +154,10 @@ class RoundedAnswer:
 
     @property
     def error(self) -> float:
-        """Mean over k of Σ_{j=1}^{n−k} P[Z >= j − 1/2] + Σ_{j=1}^{k} P[Z <= 1/2 − j].
+        """Mean over k of Σ_{j=1}^{n−k} P[Z >= j − 1/2] + Σ_{j=1}^{k} P[Z <= 1/2 − j] with noise Z.
 
-        If the noise is discrete, the terms are P[Z >= j] and P[Z <= −j].
+        Here n is the number of records and k the count. If the noise is discrete, the terms are P[Z >= j] and P[Z <=
+        −j].
         """
         half = (1 - self.case.gap) / 2
         return self._mean_over_counts(lambda steps: self.case.errors.exceedance(steps + 1 - half), None)
@@ -186,7 +187,10 @@ class RoundedAnswer:
         return float(self.case.chances @ self.case.errors.between(-self.case.counts, widths))
 
     def _mean_over_counts(self, term: Callable[[Reals], Reals], last: Callable[[Reals], Reals] | None) -> float:
-        """Return the mean of Σ_{j=0}^{x−1} term(j) + last(x), summed over x = k and x = n − k; None: last(x) is 0."""
+        """Return the mean of Σ_{j=0}^{x−1} term(j) + last(x), summed over x = k and x = n − k; None: last(x) is 0.
+
+        It is a mean over the count k of n records.
+        """
         total = 0.0
         counts, chances = self.case.counts, self.case.chances
         mirrored = (self.case.size - counts)[::-1]

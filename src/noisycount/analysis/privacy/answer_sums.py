@@ -63,12 +63,12 @@ class LargestLoss:
         return cls(loss, error, rate, log_mass, points, minus)
 
     def above(self, epsilon: float) -> float:
-        """Return λ − ε, without cancellation."""
+        """Return the largest loss less ε, without cancellation."""
         return float(self.loss - Fraction(epsilon))
 
 
 def _loss_of_any(pair: Pair, points: MeshPoints, rate: float, log_mass: float) -> tuple[Fraction, float]:
-    """Return λ and its absolute error for a pair that is not a shift by one record."""
+    """Return the largest loss and its absolute error for a pair that is not a shift by one record."""
     offsets = points.offsets
     differences = pair.difference(offsets)
     start = float(offsets[min(int(differences.searchsorted(0.0)), offsets.size - 1)])
@@ -94,7 +94,7 @@ class Mesh:
 
     @cached_property
     def sums_from_last(self) -> tuple[NDArray[np.longdouble], NDArray[np.longdouble]]:
-        """Sums over the points from each point on: of Q, and of Q·(d − d*) with the offset d* of that point.
+        """Sums over the points from each point on: of the base Q, and of Q·(d − d*) with the offset d* of that point.
 
         The last element, after the last point, is 0.
         """
@@ -138,18 +138,18 @@ class ExcessSumsNearLargestLoss:
     rounding: float  # relative error of a term
 
     def upper_bound(self, excess: Excess) -> Self:
-        """Return the sums with the largest λ that its error allows, and with another excess."""
+        """Return the sums with the largest loss that its error allows, and with another excess."""
         exact = replace(self.largest, error=0.0)
         return replace(self, largest=exact, gap=self.gap + self.largest.error, excess=excess)
 
     @property
     def is_precise(self) -> bool:
-        """True if λ is more precise than a sum of terms, so that the log-odds of this class are better."""
+        """True if the largest loss is more precise than a sum of terms: then the log-odds of this class are better."""
         return self.largest.error <= self.rounding
 
     @property
     def uncertainty(self) -> float:
-        """Absolute error of the logarithm of e^λ − e^ε."""
+        """Absolute error of ln(e^λ − e^ε), λ the largest loss."""
         return self.largest.error / -math.expm1(-self.gap) if self.largest.error else 0.0
 
     def log_odds(self, answer: float) -> float:
@@ -207,12 +207,12 @@ class ExcessSumsNearLargestLoss:
         return 1 + math.exp(-self.largest.rate) if self.is_discrete else 2.0
 
     def _log_gain(self, answer: float) -> float:
-        """Return the logarithm of (e^λ − e^ε)·M₋·e^(−r·y)."""
+        """Return the logarithm of (e^λ − e^ε)·M₋·e^(−r·y) at an answer y, in the notation of the class."""
         log_gap = self.epsilon + math.log(math.expm1(self.gap))
         return log_gap + self.largest.log_mass - self.largest.rate * answer
 
     def _exponents(self, answer: float) -> tuple[Reals, Flags]:
-        """Return the exponent r·(k − y) at each point, and a mask of the positive exponents."""
+        """Return (k − y)/scale at each point k for an answer y, and a mask of the positive ones."""
         exponents = (self.largest.points.offsets - answer) * self.largest.rate
         return exponents, exponents > 0
 
@@ -263,7 +263,7 @@ class Terms:
 
     @cached_property
     def _log_terms(self) -> tuple[Reals, float]:
-        """Logarithms of |Q·w| less the largest of them, and the largest logarithm itself."""
+        """Logarithms of the terms |Q·w| less the largest of them, and the largest logarithm itself."""
         with np.errstate(divide="ignore"):
             logs = self.points.log_weights[self._near] + np.log(np.abs(self.excess.at(self._offsets)))
         highest = float(logs.max(initial=-math.inf))
@@ -294,7 +294,7 @@ class Terms:
         return slice(int(start), int(offsets.searchsorted(self.around + reach)))
 
     def upper_bound(self) -> "Terms":
-        """Return these terms with the largest excess w and the largest loss λ that their errors allow."""
+        """Return these terms with the largest excess and the largest loss that their errors allow."""
         below, excess = self.below, self.excess.upper_bound()
         if below is not None:
             below = below.upper_bound(excess)
@@ -423,7 +423,7 @@ class Terms:
         return missed_gain + self.slack * gains
 
     def _largest_noise_probability(self, low: float, high: float) -> float:
-        """Return a bound of the probability that the threshold of w plus noise lies between two answers."""
+        """Return a bound of P[threshold of the excess plus noise lies between two answers]."""
         start, stop = low - self.excess.threshold, high - self.excess.threshold
         nearest = np.array(max(start, -stop, 0.0))
         highest = self.errors.peak * math.exp(float(self.errors.log_change(0.0, nearest)))

@@ -43,7 +43,7 @@ class Clusters:
 
     @classmethod
     def zero(cls, shape: tuple[int, int], slope: float, width: float, spread: float, *, with_moments: bool) -> Self:
-        """Return the distributions of X = 0 in all cases.
+        """Return the distributions of numbers that are 0 in all cases.
 
         Args:
             shape: Number of cases, and of numbers X.
@@ -74,7 +74,7 @@ class Clusters:
         return replace(self, tables=self.tables[::-1])
 
     def of_number(self, index: int) -> Self:
-        """Return the distributions of the number X at one index."""
+        """Return the distributions of one of the numbers, by its index."""
         one = slice(index, index + 1)
         return replace(self, tables=self.tables[:, one], starts=self.starts[one])
 
@@ -97,7 +97,7 @@ class Clusters:
         return replace(self, tables=found.reshape(tables.shape), starts=starts)
 
     def add_numbers(self, numbers: Reals, typical: Reals) -> Self:
-        """Return the distributions of each X plus its entry of `numbers`, in clusters around e^typical."""
+        """Return the distributions of each number plus its entry of `numbers`, in clusters around e^typical."""
         starts = typical - self.below
         scales = np.exp(np.minimum(_LARGEST, self.starts - starts))[:, None]
         raised = (numbers * np.exp(np.minimum(_LARGEST, -starts)))[:, None]
@@ -115,22 +115,22 @@ class Clusters:
         return replace(self, tables=low.reshape(tables.shape), starts=starts)
 
     def expected_minimum(self, other: Self, chances: Reals) -> tuple[float, float]:
-        """Return bounds of E min(X, Z), where `chances` are the probabilities of the cases.
+        """Return bounds of E min(X, Z) for the number X of this object and the number Z of another.
 
-        Both objects have one number, and the same values. X and Z are independent given the case. Without moments the
-        upper bound is infinite.
+        Both objects have one number, and the same values. X and Z are independent given the case; `chances` are the
+        probabilities of the cases. Without moments the upper bound is infinite.
         """
         most = self._upper_minimum(other, chances) if self.tables.shape[2] > 1 else math.inf
         unit = math.exp(self.starts[0])
         return unit * self._lower_minimum(other, chances), unit * most
 
     def _lower_minimum(self, other: Self, chances: Reals) -> float:
-        """Return the lower bound, from P[X >= x]·P[Z >= x] summed over the values, in units of e^start."""
+        """Return the lower bound of `expected_minimum`, from P[X >= x]·P[Z >= x] summed over the values."""
         both = _cumulative_masses_from(self.tables[:, 0, 0]) * _cumulative_masses_from(other.tables[:, 0, 0])
         return float(chances @ (both[:, 1:] @ np.diff(self._relative_values)))
 
     def _upper_minimum(self, other: Self, chances: Reals) -> float:
-        """Return the upper bound, from the means of the clusters.
+        """Return the upper bound of `expected_minimum`, from the means of the clusters.
 
         If X and Z are in different clusters, the minimum is the mean of the lower cluster; otherwise it is the smaller
         of both means.
@@ -191,7 +191,7 @@ class Paths:
 
     @classmethod
     def zero(cls, cases: int, slope: float) -> Self:
-        """Return the distributions of X = 0 in all cases."""
+        """Return the distributions of a number that is 0 in all cases."""
         return cls(np.ones(cases), np.zeros(cases), (1,) * cases, slope)
 
     def mix_cases(self, chances: Reals) -> Self:
@@ -218,11 +218,11 @@ class Paths:
         return replace(self, values=np.minimum(values, _HIGHEST))
 
     def add_numbers(self, numbers: Reals, typical: Reals) -> Self:  # noqa: ARG002  (a list needs no typical value)
-        """Return the distributions of X plus a number, the only entry of `numbers`."""
+        """Return the distributions of the number plus the only entry of `numbers`."""
         return replace(self, values=self.values + numbers)
 
     def expected_minimum(self, other: Self, chances: Reals) -> tuple[float, float]:
-        """Return E min(X, Z) as the lower and as the upper bound. Given the case, X and Z are independent."""
+        """Return E min(X, Z) twice, as lower and upper bound. X is the number of this object, Z that of another."""
         pairs = zip(chances.tolist(), self._masses_and_values, other._masses_and_values, strict=True)
         total = sum(
             chance * _expected_minimum(*case_law, *other_case_law)

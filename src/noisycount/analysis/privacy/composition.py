@@ -123,7 +123,7 @@ class GaussianAnswers:
 
     @cached_property
     def is_within_reach(self) -> bool:
-        """True if T has few enough values. Scales such as 3 and 3.001 give too many."""
+        """True if the weighted sum of the answers has few enough values. Scales such as 3 and 3.001 give too many."""
         return sum(self._integer_weights) + 2 * self._noise_bound < _LONGEST
 
     def hockey_sticks(self, pairs: Sequence[Pair], epsilons: list[float]) -> list[list[Bounded]]:
@@ -135,7 +135,7 @@ class GaussianAnswers:
         return [[self._delta_bounds(one) for one in each] for each in found]
 
     def _delta_bounds(self, one: WeightedWindow) -> Bounded:
-        """Return δ₊: its value without noise, minus the part that stays hidden because the adversary knows T only."""
+        """Return δ₊: its value without noise, minus the part that stays hidden if only the weighted sum is known."""
         if not one.is_hidden:
             return one.known
         hidden, error = self._hidden_part(one)

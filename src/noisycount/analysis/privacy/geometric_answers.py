@@ -113,14 +113,7 @@ class Chain:
         return one.scale * least * (1 - rounding), one.scale * most * (1 + rounding)
 
     def _laws_at_threshold(self, nothing: Law, sides: Reals, typical: Reals) -> Law:
-        """Return the distributions of X_0 for some sides, given each number of answers beyond the threshold.
-
-        Shapes: sides (records, sides); typical (records, sides), the logarithms of typical values of X.
-
-        If the answers lie between grid points, the ratio L(j + 1)/L(j) is the product of e^(s·(C_j − q/2)) and
-        e^(s·(C_{j + 1} − q/2)). X_{j + 1} is multiplied by the second factor before the step to j, and by the first one
-        after the step, so that each factor depends on one number of answers.
-        """
+        """Return the distributions of the sum X_0 at the threshold for some sides, given the answers beyond it."""
         halves = 2 if self.is_centred else 1  # halves of the ratio that depend on C_j alone
         found = nothing.add_numbers(sides[-1], typical[-1])
         for weights, logs in zip(sides[-2::-1], typical[-2::-1], strict=True):
@@ -131,13 +124,13 @@ class Chain:
         return found
 
     def closeness(self, distances: Reals) -> Reals:
-        """Return the log Bhattacharyya coefficient of counts at distances d: ln Σ √(L(k)·L(k + d)) over answers."""
+        """Return ln Σ √(L(k)·L(k + d)) over the answers, for likelihoods L of counts at distances d."""
         places = distances * self.steps
         growth = math.tanh(self.slope / 2) if self.is_centred else math.sinh(self.slope / 2)
         return self.answers * (np.log1p(places * growth) - places * self.slope / 2)
 
     def _logs_at_mean_answers(self, sides: Reals) -> Reals:
-        """Return ln X from each record on, as it would be if each number of answers beyond a record were its mean."""
+        """Return ln X of the class from each record on, if each number of answers beyond a record were its mean."""
         rise = self.slope * self.steps
         beyond = self.answers * self._beyond_probability * np.exp(-rise * np.arange(len(sides) + 1))
         growths = np.minimum(_LARGEST, rise * (beyond[:-1] + beyond[1:] - self.answers))
@@ -156,12 +149,12 @@ class Chain:
 
     @property
     def _thinning_matrix(self) -> Reals:
-        """Probabilities of C_{j + 1} given C_j, one row for each C_j."""
+        """Probabilities of the number of answers beyond a grid point, given that beyond the point before (rows)."""
         return _binomial_table(math.exp(-self.slope), self.answers)
 
     @property
     def _threshold_probabilities(self) -> Reals:
-        """Probabilities of C_0 at the threshold."""
+        """Probabilities of the number of answers beyond the threshold."""
         return _binomial_table(self._beyond_probability, self.answers)[-1]
 
 

@@ -59,10 +59,10 @@ class NoisyPair:
     errors: CertifiedErrorLaw
 
     def hockey_sticks(self, asked: list[EpsilonExcess]) -> list[Certified]:
-        """Return sup_S P₊[Y in S] − e^ε·P₋[Y in S] for each ε of an ascending list, given the excess w of each ε.
+        """Return sup_S P₊[Y in S] − e^ε·P₋[Y in S] over sets S of answers, for each ε of an ascending list.
 
-        The set of all answers from a threshold on attains the supremum. At the threshold the densities have the ratio
-        e^ε.
+        `asked` has each ε with the excess of the pair. The set of all answers from a threshold on attains the supremum.
+        At the threshold the densities have the ratio e^ε.
         """
         forecast = ThresholdForecast(self.errors, self.pair.base.deviation)
         common, forecast = self._common_mesh(asked, forecast)
@@ -255,7 +255,7 @@ class NoisyPair:
         return Certified.probability(0.0, max(missed, self._largest_possible_delta(terms)))
 
     def _largest_possible_delta(self, terms: Terms) -> float:
-        """Return the largest δ that the errors of w and of the largest loss allow."""
+        """Return the largest δ that the errors of the excess and of the largest loss allow."""
         higher = terms.upper_bound()
         if higher.below is not None and higher.below.gap <= 0:
             return 0.0
@@ -437,9 +437,9 @@ def _delta_with_noise(pair: Pair, errors: CertifiedErrorLaw, asked: list[Epsilon
 
 
 def _deltas_without_noise(pair: Pair, asked: list[EpsilonExcess]) -> list[Certified]:
-    """Return Σ Q·w over the counts from the threshold on, a sum without negative terms, for each ε.
+    """Return δ of the exact count for each ε: the sum of P₊ − e^ε·P₋ over the counts from the threshold on.
 
-    Counts at which w is 0 up to rounding add to the error, on both sides of the threshold.
+    No term is negative. Counts at which a term is 0 up to rounding add to the error, on both sides of the threshold.
     """
     values: list[Certified] = []
     while len(values) < len(asked):

@@ -90,7 +90,10 @@ def _noise_reach(noise: SymmetricNoise) -> int:
 
 
 def _split_noise(noise: SymmetricNoise, grid: Reals, steps: int) -> tuple[Reals, float, float]:
-    """Return the probabilities of D on the grid, the relative error, and the variance of R in steps²."""
+    """Return the noise as independent parts D + R with D on the grid: probabilities of D, error, and variance of R.
+
+    The error is relative, the variance in steps².
+    """
     if isinstance(noise, Laplace):
         return _split_laplace(noise.scale * steps, grid * steps)
     if isinstance(noise, Gaussian):
@@ -257,7 +260,7 @@ class Lattice:
         return power
 
     def _axis_phases(self, axis: int, count: int) -> Complexes:
-        """Return e^(−iθ·count) for the kept frequencies θ of an axis."""
+        """Return e^(−i·frequency·count) for the kept frequencies of an axis."""
         size = self.shape[axis]
         angles = (self._kept_frequencies[axis] * count) % size
         return self._broadcast_along(np.exp(-2j * np.pi * angles / size), axis)

@@ -88,7 +88,7 @@ class TermRows:
             object.__setattr__(self, name, value)
 
     def _sums_from_stop(self, stops: Places) -> tuple[Reals, Reals]:
-        """Return, for each row, Σ Q·w over the points from its stop on, and its error; nan if w < 0 at the stop."""
+        """Return each row's sum over the points from its stop on, and its error; nan if a term is negative there."""
         points = self.mesh.points
         linear = [one for one in self.excesses if isinstance(one, LinearExcess)]
         if len(linear) == len(self.excesses):
@@ -145,10 +145,10 @@ class TermRows:
         return int(first), int(last) + 1
 
     def log_odds(self, answers: Reals) -> Reals:
-        """Return ln(Σ Q·w·f over w > 0, divided by Σ Q·(−w)·f over w < 0) at an answer of each row; nan if unknown.
+        """Return the log-odds of an answer of each row, in the notation of the class; nan if unknown.
 
-        If the noise is flat, return Σ Q·w·(f/f* − 1) − (e^ε − 1) on the scale of the sums, f* the density at the
-        threshold of w.
+        They are ln of Σ Q·w·f over w > 0, divided by Σ Q·(−w)·f over w < 0. If the noise is flat, return Σ Q·w·(f/f* −
+        1) − (e^ε − 1) on the scale of the sums, f* the density at the threshold of w.
         """
         errors = self.mesh.errors
         if self.is_flat:
@@ -222,7 +222,7 @@ class TermRows:
         return gains - losses, rounding * (gains + losses) + uncertainties, chances > _UNDERFLOWS
 
     def _uncertainties(self, chances: Reals) -> Reals:
-        """Return the error of each row's sum of w, weighted by the probabilities of the answers."""
+        """Return the error of each row's sum of excesses, weighted by the probabilities of the answers."""
         reached = self._weights * chances
         rows = zip(self.excesses, self._offsets, reached, strict=True)
         if isinstance(self.excesses[0], LinearExcess):
@@ -231,15 +231,15 @@ class TermRows:
 
     @property
     def _excess_thresholds(self) -> Reals:
-        """Thresholds of w, shape (rows, 1)."""
+        """Thresholds of the excess of each row, shape (rows, 1)."""
         return np.array([[excess.threshold] for excess in self.excesses])
 
 
 def _linear_sums(mesh: Mesh, excesses: Sequence[LinearExcess], stops: Places) -> Reals:
-    """Return, for each row with a linear w, Σ Q·w over the points from its stop on; nan if w is negative at the stop.
+    """Return the sum of Q·w over the points from each row's stop on, for linear w; nan if w < 0 at the stop.
 
-    All rows use two cumulative sums that begin at the last point: Σ Q, and Σ Q·(d − d*) with the offset d* of the stop.
-    No term is negative, and long doubles keep the digits of a term.
+    Q is the base of the pair, w the excess of a row. All rows use two cumulative sums that begin at the last point: Σ
+    Q, and Σ Q·(d − d*) with the offset d* of the stop. No term is negative, and long doubles keep the digits of a term.
     """
     points, (masses, moments) = mesh.points, mesh.sums_from_last
     thresholds, at, slopes = np.array([(one.threshold, one.at_threshold, one.slope) for one in excesses]).T

@@ -198,7 +198,10 @@ class Sampling:
         return self.pair.base.points((low, low), high, coarsest)
 
     def _mixture_of_samples(self, points: MeshPoints, weights: Reals, size: int, sample_size: int) -> Reals:
-        """Return Σ_k weight·P[S = s | K = k] for s = 0..m, shape (rows, m + 1)."""
+        """Return the distribution of the positives in a sample for weighted counts, shape (rows, sample size + 1).
+
+        It is Σ_k weight·P[S = s | K = k] for s = 0, 1, …, sample size.
+        """
         counts = self.centre + points.offsets
         if points.is_every_integer:
             return sampled_laws(int(counts[0]), weights, size, sample_size)
@@ -210,7 +213,10 @@ class Sampling:
 
 
 def _mixture_of_samples(counts: Reals, weights: Reals, size: int, sample_size: int) -> Reals:
-    """Return Σ_k weight·P[S = s | K = k] for s = 0..m at a few real counts k, shape (rows, m + 1)."""
+    """Return the distribution of the positives among m sampled records, for weighted real counts, shape (rows, m + 1).
+
+    It is Σ_k weight·P[S = s | K = k] for s = 0..m.
+    """
     reach = largest_sample_distance(counts, size, sample_size)
     laws = np.zeros((weights.shape[0], sample_size + 1))
     step = max(1, _CHUNK // (2 * reach + 1))

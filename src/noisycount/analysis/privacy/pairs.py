@@ -53,7 +53,7 @@ class LinearPair:
         return pair
 
     def excess(self, epsilon: float) -> "LinearExcess":
-        """Return the excess w = c·(k − k*) with c = 1/length_plus + e^ε/length_minus, in 60 digits.
+        """Return the excess (P₊ − e^ε·P₋)/Q = c·(k − k*) with c = 1/length_plus + e^ε/length_minus, in 60 digits.
 
         The root is k* = top − (length_plus + length_minus)/(length_plus·c), where P₋ is 0 at top = mean + length_minus.
         If k* lies too close to an integer for these digits, their number is doubled. At ε = 0 the root is the mean.
@@ -100,7 +100,7 @@ class LinearPair:
 
     @cached_property
     def _resolved_exponent(self) -> int:
-        """Exponent of 10 of the smallest distance of k* from an integer that these digits resolve."""
+        """Exponent of 10 of the smallest distance of a root of the excess from an integer that the digits resolve."""
         return -_SPARE
 
     @cached_property
@@ -142,20 +142,20 @@ class LinearPair:
         return self.base.log_tail_bound(offset) + math.log(ratio)
 
     def ratio_plus(self, offsets: Reals) -> Reals:
-        """Return P₊/Q at offsets."""
+        """Return P₊/Q at offsets, Q being the base of the pair."""
         return _distances_from_place(self.mean - self.length_plus, offsets) / float(self.length_plus)
 
     def ratio_minus(self, offsets: Reals) -> Reals:
-        """Return P₋/Q at offsets."""
+        """Return P₋/Q at offsets, Q being the base of the pair."""
         return -_distances_from_place(self.mean + self.length_minus, offsets) / float(self.length_minus)
 
     def masses(self, points: MeshPoints) -> tuple[Reals, Reals]:
-        """Return the weights that points over Q have in sums over P₊ and over P₋."""
+        """Return weights of points for sums over P₊ and over P₋, from their weights for sums over the base."""
         weights, offsets = points.weights, points.offsets
         return weights * self.ratio_plus(offsets), weights * self.ratio_minus(offsets)
 
     def difference(self, offsets: Reals) -> Reals:
-        """Return (P₊ − P₋)/Q at offsets, without cancellation."""
+        """Return (P₊ − P₋)/Q at offsets without cancellation, Q being the base of the pair."""
         return _distances_from_place(self.mean, offsets) * float(1 / self.length_plus + 1 / self.length_minus)
 
     def difference_uncertainty(self, offsets: Reals, weights: Reals) -> float:  # noqa: ARG002  (of no sum)
@@ -177,7 +177,7 @@ def _distances_from_place(place: Fraction, offsets: Reals) -> Reals:
 
 @frozen
 class LinearExcess:
-    """An excess w that is linear in the offset."""
+    """An excess (P₊ − e^ε·P₋)/Q over a base Q that is linear in the offset."""
 
     threshold: float  # smallest offset at which w is not negative
     at_threshold: float  # w at the threshold
@@ -185,7 +185,7 @@ class LinearExcess:
     slope: float
 
     def at(self, offsets: Reals) -> Reals:
-        """Return w at ascending offsets."""
+        """Return the excess at ascending offsets."""
         start = int(offsets.searchsorted(self.threshold))
         values: Reals = offsets - self.threshold
         values[:start] = offsets[:start] - (self.threshold - 1)
@@ -196,11 +196,11 @@ class LinearExcess:
 
     @property
     def undecided_range(self) -> tuple[float, float]:
-        """Empty range of offsets, as the sign of w is certain everywhere."""
+        """Empty range of offsets, as the sign of the excess is certain everywhere."""
         return self.threshold, self.threshold
 
     def largest_magnitude(self, offsets: Reals) -> float:
-        """Return the larger of |w| at the first and |w| at the last offset."""
+        """Return the larger absolute excess of the first and the last offset."""
         below, above = self.threshold - 1 - float(offsets[0]), float(offsets[-1]) - self.threshold
         low, high = self.before_threshold - self.slope * below, self.at_threshold + self.slope * above
         return max(abs(low), abs(high))
@@ -210,7 +210,7 @@ class LinearExcess:
         return 0.0
 
     def largest_gain(self, offsets: Reals, weights: Reals) -> float:
-        """Return the weighted sum of the positive values of w, which are exact."""
+        """Return the weighted sum of the positive values of the excess, which are exact."""
         return float(weights @ np.maximum(self.at(offsets), 0.0))
 
     def upper_bound(self) -> "LinearExcess":
@@ -219,7 +219,7 @@ class LinearExcess:
 
 
 def excess_rows(excesses: Sequence["Excess"], offsets: Reals) -> Reals:
-    """Return w of each excess at its row of ascending offsets, shape (excesses, offsets)."""
+    """Return the values of each excess at its row of ascending offsets, shape (excesses, offsets)."""
     linear = [one for one in excesses if isinstance(one, LinearExcess)]
     if len(linear) < len(excesses):
         return np.stack([excess.at(row) for excess, row in zip(excesses, offsets, strict=True)])
@@ -283,7 +283,7 @@ class TablePair:
 
     @cached_property
     def base(self) -> TableLaw:
-        """The base Q, the mean of both distributions."""
+        """Base Q of the pair: the mean of P₊ and P₋."""
         return TableLaw(int(self.first), _log_mean(self.log_plus, self.log_minus))
 
     @cached_property
@@ -334,7 +334,7 @@ class TablePair:
         return None if self._masses is None else _FEW
 
     def masses(self, points: MeshPoints) -> Masses:
-        """Return the weights that points over Q have in sums over P₊ and over P₋."""
+        """Return weights of points for sums over P₊ and over P₋, from their weights for sums over the base."""
         weights, offsets = points.weights, points.offsets
         if self._masses is None:
             return weights * self.ratio_plus(offsets), weights * self.ratio_minus(offsets)
@@ -377,15 +377,15 @@ class TablePair:
         return self.base.log_tail_bound(offset) + math.log(2)
 
     def ratio_plus(self, offsets: Reals) -> Reals:
-        """Return P₊/Q at offsets."""
+        """Return P₊/Q at offsets, Q being the base of the pair."""
         return self._ratio_to_base(self.log_plus, offsets)
 
     def ratio_minus(self, offsets: Reals) -> Reals:
-        """Return P₋/Q at offsets."""
+        """Return P₋/Q at offsets, Q being the base of the pair."""
         return self._ratio_to_base(self.log_minus, offsets)
 
     def difference(self, offsets: Reals) -> Reals:
-        """Return (P₊ − P₋)/Q at offsets, without cancellation."""
+        """Return (P₊ − P₋)/Q at offsets without cancellation, Q being the base of the pair."""
         return _values_at(offsets, self.differences, self.first)
 
     def difference_uncertainty(self, offsets: Reals, weights: Reals) -> float:
@@ -393,14 +393,14 @@ class TablePair:
         return float(weights @ _values_at(offsets, self.difference_errors, self.first))
 
     def _ratio_to_base(self, logs: Reals, offsets: Reals) -> Reals:
-        """Return exp(logs)/Q at offsets, for the log-probabilities `logs` of one of the distributions."""
+        """Return a distribution, given by its log-probabilities `logs`, divided by the base at offsets."""
         base = _values_at(offsets, self.base.log_probabilities, self.first)
         return np.exp(_values_at(offsets, logs, self.first) - base)
 
 
 @frozen(eq=False)
 class TableExcess:
-    """An excess w as a table."""
+    """An excess (P₊ − e^ε·P₋)/Q over a base Q, as a table."""
 
     first: float  # offset of the first value
     place: int  # index of the first value that is not negative
@@ -411,31 +411,31 @@ class TableExcess:
 
     @property
     def threshold(self) -> float:
-        """Smallest offset at which w is not negative."""
+        """Smallest offset at which the excess is not negative."""
         return self.first + self.place
 
     def at(self, offsets: Reals) -> Reals:
-        """Return w at ascending offsets."""
+        """Return the excess at ascending offsets."""
         return _values_at(offsets, self.values, self.first)
 
     @property
     def undecided_range(self) -> tuple[float, float]:
-        """Half-open range of offsets outside of which no error can change the sign of w."""
+        """Half-open range of offsets outside of which no error can change the sign of the excess."""
         unsure = np.flatnonzero(np.abs(self.values) <= self.error + self.growth * self.difference_errors)
         first, stop = (int(unsure[0]), int(unsure[-1]) + 1) if unsure.size else (self.place, self.place)
         return self.first + min(first, self.place), self.first + max(stop, self.place)
 
     def largest_magnitude(self, offsets: Reals) -> float:
-        """Return the larger of |w| at the first and |w| at the last offset."""
+        """Return the larger absolute excess of the first and the last offset."""
         return float(np.abs(self.at(offsets[[0, -1]])).max())
 
     def uncertainty(self, offsets: Reals, weights: Reals) -> float:
-        """Return the error of a weighted sum of w, beyond the relative error of a term."""
+        """Return the error of a weighted sum of the excess, beyond the relative error of a term."""
         errors = _values_at(offsets, self.difference_errors, self.first)
         return self.error * float(weights.sum()) + self.growth * float(weights @ errors)
 
     def largest_gain(self, offsets: Reals, weights: Reals) -> float:
-        """Return an upper bound of the weighted sum of the positive values of w."""
+        """Return an upper bound of the weighted sum of the positive values of the excess."""
         return float(weights @ np.maximum(self.upper_bound().at(offsets), 0.0))
 
     def upper_bound(self) -> "TableExcess":

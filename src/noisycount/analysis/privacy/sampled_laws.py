@@ -155,7 +155,7 @@ class _SampleBlock:
         return law
 
     def _deviation(self, first: int, last: int) -> float:
-        """Return σ, as in the module docstring, for counts from first to last; 0 if the law is not smooth here."""
+        """Return σ of the module docstring for counts from first to last; 0 if the distribution is not smooth here."""
         rest = self.size - self.sample_size
         ends = self.begin, self.sample_size - self.end, first - self.end, rest - (last - self.begin)
         return 1 / math.sqrt(sum(1 / (end + 0.5) for end in ends)) if min(ends) >= 0 else 0.0

@@ -228,7 +228,7 @@ class ThresholdForecast:
         return max(self._farthest_distance / _FIRST, _SHORTEST)
 
     def _threshold_if_normal(self, threshold: float) -> float:
-        """Return the threshold predicted for nearly normal distributions, close to the threshold of w."""
+        """Return the threshold predicted for nearly normal distributions, close to the threshold of the excess."""
         share = self.errors.spread / max(self.deviation, _SHORTEST)
         beyond = threshold * share * share  # overflows to infinity, where a power would raise an error
         farthest = self._farthest_distance
@@ -236,7 +236,7 @@ class ThresholdForecast:
 
     @property
     def _farthest_distance(self) -> float:
-        """Largest distance from the threshold of w at which a threshold is expected."""
+        """Largest distance from the threshold of the excess at which a threshold is expected."""
         most = 3 * self.errors.spread
         if self.errors.largest_log_change is not None:
             most = min(most, self.deviation)

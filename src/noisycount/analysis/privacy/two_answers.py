@@ -202,7 +202,7 @@ class _ThresholdSide:
         )
 
     def both_answers(self, most: float) -> float:
-        """Return E min(X, most) if both answers are on this side.
+        """Return E min(X, most) for the sum X of this side if both answers are on this side.
 
         For a given distance of the nearer answer, X rises with the distance of the farther one, until it exceeds
         `most`.
@@ -218,21 +218,21 @@ class _ThresholdSide:
         return float(self.chances @ (2 * pairs - self.chances * same))
 
     def one_each(self, other: "_ThresholdSide") -> float:
-        """Return E min(X, Z) if one answer is on this side and one is on the other side, whose sum is Z."""
+        """Return E min(X, Z) for the sums X and Z of this and the other side, if each has one of the two answers."""
         ends = other.either.searchsorted(self.either)
         masses, moments = other.beyond
         return self.chances @ (moments[0] - moments[ends] + self.either * masses[ends])
 
     @cached_property
     def beyond(self) -> tuple[Reals, Reals]:
-        """Sums over all distances from each one on: of the probabilities, and of the probabilities times X."""
+        """Sums over all distances of an answer from each one on: of the probabilities, and of these times the sum X."""
         masses, moments = np.zeros((2, self.either.size + 1))
         masses[:-1] = np.cumsum(self.chances[::-1])[::-1]
         moments[:-1] = np.cumsum((self.chances * self.either)[::-1])[::-1]
         return masses, moments
 
     def one_answer(self, most: float) -> float:
-        """Return E min(X, most) if one answer is on this side."""
+        """Return E min(X, most) for the sum X of this side if one answer is on this side."""
         return float(self.chances @ np.minimum(self.either, most))
 
 
@@ -315,10 +315,11 @@ def hidden_by_count_pairs(
 
 
 def _law_of_one_answer(places: int, slope: float, *, is_centred: bool) -> Reals:
-    """Return the distribution, given count l, of ln(L(k)/L(l)) of one answer, from −slope·places to slope·places.
+    """Return the distribution of the log-likelihood ratio of two counts for one answer, given the second count.
 
-    If `is_centred`, the logarithm rises by two slopes from one place between the counts to the next. Otherwise it rises
-    by two slopes from one cell to the next, and by one slope between an outermost cell and the answers beyond it.
+    It lies between −slope·places and slope·places. If `is_centred`, the logarithm rises by two slopes from one place
+    between the counts to the next. Otherwise it rises by two slopes from one cell to the next, and by one slope between
+    an outermost cell and the answers beyond it.
     """
     ratio = math.exp(-slope)
     if is_centred:

@@ -110,7 +110,7 @@ def _lattice_of(workload: workloads.Workload, steps: int) -> Lattice:
 
 
 def _positive_excesses(law: Reals, moves: Sequence[Sequence[int]], factors: Sequence[float]) -> Reals:
-    """Return Σ_y (f(y − d) − e^ε·f(y))₊ for each move d and each ε, and for −d, shape (2, moves, ε)."""
+    """Return Σ_y (f(y − d) − e^ε·f(y))₊ of a distribution f for ±d of each move d and each ε, shape (2, moves, ε)."""
     sums = np.zeros((2, len(moves), len(factors)))
     for place, move in enumerate(moves):
         moved, stayed = _overlap_with_shift(law, move), _overlap_with_shift(law, [-step for step in move])
@@ -130,7 +130,7 @@ def _overlap_with_shift(law: Reals, move: Sequence[int]) -> Reals:
 
 
 def _positive_excess(law: Reals, other: Reals, factor: float) -> float:
-    """Return Σ (f − factor·g)₊, over a few rows at once."""
+    """Return Σ (f − factor·g)₊ of two arrays f and g, over a few rows at once."""
     rows = max(1, _AT_ONCE * len(law) // max(1, law.size))
     total = 0.0
     for start in range(0, len(law), rows):
@@ -274,7 +274,7 @@ class _LogRatios:
 
 
 def _largest_log_ratio(law: Reals, other: Reals) -> float:
-    """Return the largest absolute ln(P/R) among answers with more than a faint probability, at most `_WIDEST`."""
+    """Return the largest absolute log ratio of two distributions where neither is faint, at most `_WIDEST`."""
     is_both = (law > 0) & (other > 0) & (np.maximum(law, other) > _FAINT)
     logs = np.abs(np.log(law[is_both]) - np.log(other[is_both]))
     return min(_WIDEST, float(logs.max(initial=0.1)) * (1 + 1e-9))

@@ -198,7 +198,10 @@ class IndependentCells:
         return law, float(log_weight(np.array([float(law.centre)]))[0])
 
     def _log_weights_by_kind(self, answer_of_kind: Counts) -> Iterator[tuple[Counts, Counts, Reals]]:
-        """Yield kinds of cells, the first count of each, and ln(g(k)·Π f(y | k)) from that count on, in batches."""
+        """Yield kinds of cells, the first count of each, and the log weights from that count on, in batches.
+
+        The weight of a count k is g(k)·Π f(y | k), its prior times the likelihoods of the answers.
+        """
         low, high = self._possible_ranges(answer_of_kind)
         remaining = np.lexsort((low, np.ceil(2 * np.log2(high - low + 1.0))))
         while remaining.size:
@@ -237,7 +240,7 @@ class IndependentCells:
         return np.maximum(np.where(is_disjoint, lowest, low), 0), high
 
     def _log_weights(self, answer_of_kind: Counts, low: Counts, high: Counts) -> Reals:
-        """Return the logarithms of g(k)·Π f(y | k), −inf beyond the end of a range."""
+        """Return the log weights of counts, prior times likelihoods; −inf beyond the end of a range."""
         counts = low[:, None] + np.arange(int((high - low).max()) + 1)
         logs = self.cell_law.log_pmf_of_close_counts(counts)
         add_logs(logs, self.cell_answers, answer_of_kind, counts)

@@ -83,9 +83,9 @@ class LevelAnswers:
         return self.mechanism.variance if isinstance(self.mechanism, SymmetricNoise) else 0.0
 
     def log_likelihood(self, which: slice | NDArray[np.integer], counts: Counts) -> Reals:
-        """Return ln f(y | k), or ln P[Y < t | k] for suppressed answers.
+        """Return log likelihoods of counts k: ln f(y | k) of an answer y, ln P[Y < t | k] if suppressed below t.
 
-        Shapes: counts (m, w); result (m, w).
+        Shapes: counts (answers, width); result alike.
         """
         answers, suppressed = self.answers[which][:, None], self.suppressed[which]
         if self._errors is None:
@@ -115,7 +115,7 @@ class LevelAnswers:
         return self._errors.spread if self._errors is not None else 0.0
 
     def log_likelihood_at_reals(self, index: int, counts: Reals) -> Reals:
-        """Return ln f(y | x) of one answer y at real numbers x, not only at whole counts.
+        """Return the log likelihood of one answer at real numbers, not only at whole counts.
 
         The noise must be Laplace or Gaussian, discrete or continuous; TypeError otherwise.
         """
@@ -151,7 +151,7 @@ class LevelAnswers:
         return count_before, count_before + 1
 
     def log_rest(self, which: NDArray[np.integer], counts: Counts) -> Reals:
-        """Return log likelihoods without the exact part. Shapes: counts (m, w); result (m, w)."""
+        """Return log likelihoods without the exact part. Shapes: counts (answers, width); result alike."""
         law = self._errors
         if law is None or not isinstance(law, LaplaceErrors | GaussianShape):
             return self.log_likelihood(which, counts)

@@ -53,7 +53,7 @@ class Dirichlet:
         return -log_rising_steps(counts[:, None] / children, self.total / children)
 
     def weights(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """Return ln(Γ(k + a)/(k!·Γ(a))) of `width` counts of each child, shape (nodes, sets, children, …)."""
+        """Return the log weight ln(Γ(k + a)/(k!·Γ(a))) of `width` counts k of each child with concentration a."""
         nodes, children = lows.shape
         shape = nodes, self.total.shape[1], children
         at_low = np.broadcast_to(_log_rising(lows[:, None], self.concentrations), shape)
@@ -63,7 +63,7 @@ class Dirichlet:
         return LogWeights(at_low, _cumulative_sums(steps))
 
     def factor(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """Return ln(k!·Γ(A)/Γ(k + A)) of `width` counts of each node, shape (nodes, sets, …)."""
+        """Return ln(k!·Γ(A)/Γ(k + A)) of `width` counts k of each node, A the concentration of all children."""
         counts = lows[:, None, None] + np.arange(width - 1)
         steps = -log_rising_steps(counts, self.total[..., None]) - tilt[..., None]
         return LogWeights(-_log_rising(lows[:, None], self.total), _cumulative_sums(steps))
@@ -89,7 +89,7 @@ class Multinomial:
         return np.log(np.maximum(counts, 1.0))[:, None]
 
     def weights(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """Return ln(q^k/k!) of `width` counts of each child."""
+        """Return ln(q^k/k!) of `width` counts k of each child with rate q."""
         with np.errstate(divide="ignore"):
             logs = np.log(self.rates)
         first = np.where(lows > 0, lows, 1.0)
@@ -99,7 +99,7 @@ class Multinomial:
         return LogWeights(at_low[:, None], _cumulative_sums(steps)[:, None])
 
     def factor(self, lows: Counts, width: int, tilt: Reals) -> LogWeights:
-        """Return ln(k!) of `width` counts of each node."""
+        """Return ln(k!) of `width` counts k of each node."""
         counts = lows[:, None, None] + np.arange(width - 1.0)
         at_low = log_factorial(lows[:, None].astype(np.float64))
         return LogWeights(at_low, _cumulative_sums(np.log1p(counts) - tilt[..., None]))

@@ -60,7 +60,7 @@ class Factor(ABC):
 
     @abstractmethod
     def log_ratio_to_next(self, count: int) -> float:
-        """Return ln(f(count + 1)/f(count)); both counts must be in the support."""
+        """Return the change of the logarithm to the next count: ln(f(count + 1)/f(count)). Both are in the support."""
 
     def log_ratios_to_next(self, counts: Sequence[int]) -> Reals:
         """Return the `log_ratio_to_next` of each of many counts, shape (counts,)."""
@@ -132,15 +132,15 @@ class Product(Factor):
         return logs
 
     def log_ratio_to_next(self, count: int) -> float:
-        """Return ln(f(count + 1)/f(count)) of the product f."""
+        """Return the change of the logarithm to the next count, the sum over the factors."""
         return math.fsum(factor.log_ratio_to_next(count) for factor in self.factors)
 
     def log_ratios_to_next(self, counts: Sequence[int]) -> Reals:
-        """Return ln(f(count + 1)/f(count)) of each of many counts, shape (counts,)."""
+        """Return the change of the logarithm from each of many counts to the next, shape (counts,)."""
         return np.sum([factor.log_ratios_to_next(counts) for factor in self.factors], axis=0)
 
     def exact_log_ratio_to_next(self, count: int) -> LogRatio:
-        """Return ln(f(count + 1)/f(count)) of the product f without rounding."""
+        """Return the change of the logarithm to the next count, without rounding."""
         return reduce(add, (factor.exact_log_ratio_to_next(count) for factor in self.factors))
 
     def rise_after(self, count: int) -> float:
@@ -190,15 +190,15 @@ class ShiftedFactor(Factor):
         return self.factor.expansion(centre + self.shift)
 
     def log_ratio_to_next(self, count: int) -> float:
-        """Return ln(g(count + 1)/g(count)), which is that of f at count + shift."""
+        """Return the change of the logarithm to the next count, which is that of the factor at count + shift."""
         return self.factor.log_ratio_to_next(count + self.shift)
 
     def log_ratios_to_next(self, counts: Sequence[int]) -> Reals:
-        """Return ln(g(count + 1)/g(count)) of each of many counts, shape (counts,)."""
+        """Return the change of the logarithm from each of many counts to the next, shape (counts,)."""
         return self.factor.log_ratios_to_next([count + self.shift for count in counts])
 
     def exact_log_ratio_to_next(self, count: int) -> LogRatio:
-        """Return ln(g(count + 1)/g(count)) without rounding."""
+        """Return the change of the logarithm to the next count, without rounding."""
         return self.factor.exact_log_ratio_to_next(count + self.shift)
 
 
@@ -223,7 +223,7 @@ class ValuedFactor(Factor):
         return Expansion(Decimal(0), bend)
 
     def log_ratio_to_next(self, count: int) -> float:
-        """Return ln(f(count + 1)/f(count))."""
+        """Return the change of the logarithm to the next count: ln(f(count + 1)/f(count))."""
         return float(self.log_ratios_to_next([count])[0])
 
     def log_ratios_to_next(self, counts: Sequence[int]) -> Reals:
@@ -274,13 +274,13 @@ class BetaBinomialFactor(Factor):
         return rising + gamma_ratio_expansion(self.size - centre, self.beta).mirrored
 
     def log_ratio_to_next(self, count: int) -> float:
-        """Return ln(f(count + 1)/f(count)); both counts must be in the support."""
+        """Return the change of the logarithm to the next count. Both counts must be in the support."""
         negatives = self.size - count
         rising = math.log((count + self.alpha) / (count + 1))
         return rising - math.log((negatives - 1 + self.beta) / negatives)
 
     def exact_log_ratio_to_next(self, count: int) -> LogRatio:
-        """Return ln(f(count + 1)/f(count)) as the logarithm of an exact fraction."""
+        """Return the change of the logarithm to the next count, as the logarithm of an exact fraction."""
         negatives = self.size - count
         rising = (count + Fraction(self.alpha)) / (count + 1)
         return LogRatio(rising * negatives / (negatives - 1 + Fraction(self.beta)))

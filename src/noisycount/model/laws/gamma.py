@@ -77,7 +77,7 @@ class Expansion:
 
     @property
     def mirrored(self) -> "Expansion":
-        """The expansion in the other direction: ln f(c − d) − ln f(c)."""
+        """The expansion in the other direction, as a function of the negative offset."""
         return Expansion(
             DIGITS.minus(self.slope),
             lambda offsets: self.bend(-offsets),
@@ -86,7 +86,7 @@ class Expansion:
         )
 
     def __call__(self, offsets: Reals) -> Reals:
-        """Return ln f(c + d) − ln f(c) for each offset d, in the shape of `offsets`."""
+        """Return the change of the logarithm at each offset from the centre, in the shape of `offsets`."""
         change: Reals = float(self.slope) * offsets
         if self.curvature or self.kinks:
             change = self._sum_terms(offsets, change)

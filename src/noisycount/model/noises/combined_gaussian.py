@@ -73,21 +73,24 @@ class CombinedGaussian(Gaussian):
 
     @property
     def variance(self) -> float:
-        """Σ wᵢ²·Var Zᵢ in records². It is at most scale², and almost equal to it if all scales are 1 record or more."""
+        """Variance of the mean answer, in records².
+
+        It is at most scale², and nearly that if all scales are at least 1.
+        """
         return sum(float(weight) ** 2 * DiscreteGaussian(part).variance for weight, part in self._weights_and_scales)
 
     @property
     def _weights_and_scales(self) -> list[tuple[Fraction, Fraction]]:
-        """Pairs of the weight wᵢ of an answer in the mean and its scale. The weights sum to 1."""
+        """Pairs of the weight of an answer in the mean and its scale. The weights sum to 1."""
         whole = _summed_precision(self.parts)
         return [(1 / (part**2 * whole), part) for part in self.parts]
 
     def factor(self, answer: float) -> GaussianLikelihood:
-        """Return the factor e^(−τ·(ȳ − k)²/2) of a count k."""
+        """Return the factor e^(−τ·(ȳ − k)²/2) of a count k, where ȳ is the mean answer and τ = 1/scale²."""
         return GaussianLikelihood(answer, Fraction(self.scale))
 
     def sums(self, parts: Sequence[NDArray[np.int64]]) -> tuple[list[int], int]:
-        """Return the whole numbers ȳ·m for each count, and their common denominator m.
+        """Return the mean answer of each count as a fraction: the numerators, and their common denominator.
 
         `parts` has one array for each answer.
         """
@@ -98,12 +101,12 @@ class CombinedGaussian(Gaussian):
         return [sum(map(mul, terms, row)) for row in rows], whole
 
     def nearest(self, parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-        """Return the whole number nearest to each ȳ; a tie goes to the larger one."""
+        """Return the whole number nearest to each mean answer; a tie goes to the larger one."""
         sums, whole = self.sums(parts)
         return np.array([(2 * weighted_sum + whole) // (2 * whole) for weighted_sum in sums], dtype=np.int64)
 
     def means(self, parts: Sequence[NDArray[np.int64]]) -> Reals:
-        """Return each ȳ as a correctly rounded float."""
+        """Return each mean answer as a correctly rounded float."""
         sums, whole = self.sums(parts)
         return np.array([weighted_sum / whole for weighted_sum in sums], dtype=np.float64)
 
@@ -142,7 +145,7 @@ class CombinedGaussian(Gaussian):
 
 
 def _summed_precision(scales: Sequence[Fraction]) -> Fraction:
-    """Return τ = Σ 1/σᵢ²."""
+    """Return the sum of 1/scale² over all scales."""
     return sum((1 / scale**2 for scale in scales), Fraction(0))
 
 

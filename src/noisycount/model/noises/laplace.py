@@ -153,11 +153,11 @@ class LaplaceErrors(ClosedForm):
 
     @property
     def peak(self) -> float:
-        """Density at 0, 1/(2·scale), or for discrete noise P[Z = 0] = (1 − q)/(1 + q)."""
+        """Density at 0, 1/(2·scale), or for discrete noise P[Z = 0] = tanh(1/(2·scale))."""
         return math.tanh(self._rate / 2) if self.is_discrete else self._rate / 2
 
     def log_tail(self, distances: Reals) -> Reals:
-        """Return −z/scale; for discrete noise, −z/scale − ln((1 + q)/2), also if 1/scale is tiny."""
+        """Return −z/scale, or −z/scale − ln((1 + e^(−1/scale))/2) for discrete noise, even if 1/scale is tiny."""
         log_norm = math.log1p(math.expm1(-self._rate) / 2) if self.is_discrete else 0.0
         with np.errstate(over="ignore"):  # the tail of a distance beyond the largest double is 0
             return -self._rate * distances - log_norm
@@ -169,7 +169,7 @@ class LaplaceErrors(ClosedForm):
         return (above + below) / (1 + math.exp(-self._rate) if self.is_discrete else 2.0)
 
     def _exponential_difference(self, start: float, low: Reals, widths: Reals) -> Reals:
-        """Return e^(−l/scale) − e^(−(l + width)/scale), restricted to distances of at least `start`."""
+        """Return e^(−low/scale) − e^(−(low + width)/scale), restricted to distances of at least `start`."""
         lengths = np.minimum(widths, np.maximum(low + widths - start, 0))
         return -np.exp(-self._rate * np.maximum(low, start)) * np.expm1(-self._rate * lengths)
 

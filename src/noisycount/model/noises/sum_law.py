@@ -341,19 +341,19 @@ Course = Callable[[Complexes], tuple[Path, Complexes]]
 
 
 def _along_line(variable: Complexes) -> tuple[Path, Complexes]:
-    """Return the path σ = z, for continuous noise."""
+    """Return the integration path σ = z of a complex variable z, for continuous noise."""
     return Path(variable, variable, variable), np.ones_like(variable)
 
 
 def _around_all_poles(variable: Complexes) -> tuple[Path, Complexes]:
-    """Return the path σ = 2·arsinh(z/2), which ends at ∞ ± iπ and is analytic between the integers."""
+    """Return the integration path σ = 2·arsinh(z/2), which ends at ∞ ± iπ and is analytic between the integers."""
     half = variable / 2
     cosine = np.sqrt(1 + half * half)
     return Path(2 * np.arcsinh(half), half, cosine), np.reciprocal(cosine)
 
 
 def _around_period(variable: Complexes) -> tuple[Path, Complexes]:
-    """Return the path σ = 2·artanh(z/2), which ends at ±iπ: one period of the transform of noise on integers."""
+    """Return the integration path σ = 2·artanh(z/2), which ends at ±iπ: one period of a transform on integers."""
     half = variable / 2
     square = 1 - half * half
     cosine = np.reciprocal(np.sqrt(square))
@@ -396,7 +396,7 @@ def _log_inverse_of_batch(
 
 
 def _path_integral(tilted: Sequence[TiltedTransform], distances: Reals, width: Reals, course: Course) -> Reals:
-    """Return (1/2πi)·∫ M(s)/M(θ)·e^(−(s − θ)·x) ds, adding panels of nodes until they are negligible."""
+    """Return the integral of `_log_inverse` along the path, relative to its value at the saddle point θ."""
     drift = np.asarray(sum((part.drift for part in tilted), -distances))[:, None]
     variance = sum(part.variance for part in tilted)
     total = np.zeros_like(distances)
@@ -416,10 +416,10 @@ def _path_integral(tilted: Sequence[TiltedTransform], distances: Reals, width: R
 
 
 def _saddle_point(parts: Sequence[TransformFactor], pole: float, distances: Reals) -> tuple[Tilt, Reals]:
-    """Return the θ with (ln M)'(θ) = x, within a twentieth of the path's width, and (ln M)''(θ).
+    """Return the saddle point θ, where the transform M has (ln M)'(θ) = distance, and (ln M)''(θ) there.
 
-    Newton's method for the logarithm of the slope as a function of ln(θ/(pole − θ)), with bisection as a safeguard. If
-    it takes more than 12 trials, both alternate.
+    θ is exact within a twentieth of the path's width. It is found by Newton's method for the logarithm of the slope as
+    a function of ln(θ/(pole − θ)), with bisection as a safeguard. If it takes more than 12 trials, both alternate.
     """
     target_slopes = np.maximum(distances, _TINY)
     poles = np.full_like(target_slopes, pole)
@@ -445,18 +445,18 @@ def _saddle_point(parts: Sequence[TransformFactor], pole: float, distances: Real
 
 
 def _log_derivatives(parts: Sequence[TransformFactor], tilt: Tilt) -> tuple[Reals, Reals]:
-    """Return the first two derivatives of ln M at θ."""
+    """Return the first two derivatives of the logarithm of the transform at the points of a tilt."""
     slope, curvature = np.sum([part.slopes(tilt) for part in parts], axis=0)
     return slope, curvature
 
 
 def _tilt_of_logits(logits: Reals, poles: Reals) -> Tilt:
-    """Return the θ with ln(θ/(pole − θ)) = logits."""
+    """Return the points θ with ln(θ/(pole − θ)) = logits."""
     return Tilt(poles / (1 + np.exp(-logits)), poles / (1 + np.exp(logits)), poles)
 
 
 def _upper_bracket(parts: Sequence[TransformFactor], target_slopes: Reals) -> Reals:
-    """Return points at which (ln M)' exceeds the target slopes."""
+    """Return points at which the logarithm of the transform has a slope above the target slopes."""
     poles = np.ones_like(target_slopes)
     while True:
         is_below = _log_derivatives(parts, Tilt(poles / 2, poles / 2, poles))[0] < target_slopes

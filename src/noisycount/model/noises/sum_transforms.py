@@ -60,7 +60,7 @@ class GaussianTransform:
         return self.variance * tilt.point, np.full_like(tilt.point, self.variance)
 
     def tilted(self, tilt: Tilt) -> TiltedTransform:
-        """Return the transform around θ."""
+        """Return the transform around the points of a tilt."""
         drift = self.variance * tilt.point
         return TiltedTransform(drift * tilt.point / 2, drift, self.variance)
 
@@ -85,7 +85,10 @@ class LaplaceNoiseTransform:
         return self.counts @ rises, self.counts @ (kappas * curvature + rises * rises)
 
     def tilted(self, tilt: Tilt) -> TiltedTransform:
-        """Return the transform around θ. Its terms other than ln M(θ) are −Σ n·ln(1 − κ·chord)."""
+        """Return the transform M around the points θ of a tilt.
+
+        Its terms other than ln M(θ) are −Σ n·ln(1 − κ·chord).
+        """
         kappas, logarithms = self._kappas_and_logs(tilt)
 
         def rest(path: Path) -> Complexes:
@@ -116,14 +119,14 @@ class LaplaceNoiseTransform:
         return 2 * np.exp(-ahead) / spans, np.log(np.expm1(-rates) ** 2 / spans)
 
     def _chord_slopes(self, tilt: Tilt) -> tuple[Reals, Reals | float]:
-        """Return the first two derivatives of the chord at σ = 0."""
+        """Return the first two derivatives of the chord, as a function of the step, at step 0."""
         if not self.is_discrete:
             return 2 * tilt.point, 2.0
         mirrored = np.exp(-2 * tilt.point)
         return -np.expm1(-2 * tilt.point) / 2, (1 + mirrored) / 2
 
     def _chord(self, point: Reals, path: Path) -> Complexes:
-        """Return (θ + σ)² − θ² or, for noise on the integers, e^−θ·(cosh(θ + σ) − cosh θ)."""
+        """Return (θ + σ)² − θ² for points θ and steps σ; on the integers, e^−θ·(cosh(θ + σ) − cosh θ)."""
         if not self.is_discrete:
             return path.step * (2 * point + path.step)
         falls, rises = -np.expm1(-2 * point), 1 + np.exp(-2 * point)
@@ -151,7 +154,7 @@ class TailFactor:
         return -fall, fall * (1 + fall)
 
     def tilted(self, tilt: Tilt) -> TiltedTransform:
-        """Return the factor around θ."""
+        """Return the factor around the points of a tilt."""
         point = tilt.point[:, None]
         if not self.is_discrete:
             return TiltedTransform(-np.log(tilt.point), rest=lambda path: -np.log1p(path.step / point))
@@ -161,7 +164,7 @@ class TailFactor:
 
 
 def _geometric_odds(point: Reals) -> Reals:
-    """Return 1/(e^θ − 1)."""
+    """Return 1/(e^θ − 1) for each point θ."""
     return np.exp(-point) / -np.expm1(-point)
 
 
@@ -193,7 +196,7 @@ class DiscreteGaussianTransform:
         return self.copies * (nearest + mean), self.copies * spread
 
     def tilted(self, tilt: Tilt) -> TiltedTransform:
-        """Return the transform around θ."""
+        """Return the transform around the points of a tilt."""
         if self.variance > NORMAL:
             return GaussianTransform(self.variance * self.copies).tilted(tilt)
         if self._is_wide:
@@ -238,13 +241,13 @@ class DiscreteGaussianTransform:
         return np.arange(-order, order + 1.0)
 
     def _poisson_terms(self, point: Reals) -> Complexes:
-        """Return the terms of Poisson's sum at θ, shape (points, images)."""
+        """Return the terms of Poisson's sum at each point, shape (points, images)."""
         means = self.variance * point
         turns = 2j * np.pi * (means - np.round(means))[:, None] * self._term_indices
         return np.exp(turns - 2 * np.pi**2 * self.variance * self._term_indices**2)
 
     def _neighbours(self, point: Reals) -> tuple[Reals, Reals]:
-        """Return the terms e^(θ·k − k²/(2v)) for k near that of the largest term, divided by this term, and its k."""
+        """Return the terms e^(θ·k − k²/(2·variance)) near the largest, relative to it, and the k of the largest."""
         means = self.variance * point
         nearest = np.round(means)
         excess = self._term_indices * (self._term_indices - 2 * (means - nearest)[:, None])
@@ -252,7 +255,10 @@ class DiscreteGaussianTransform:
 
 
 def _polynomial(coefficients: Reals | Complexes, base: Complexes) -> Complexes:
-    """Return Σ c_j·base^j by Horner's rule, with coefficients of shape (points, powers)."""
+    """Return the polynomial with the given coefficients at each base, by Horner's rule.
+
+    Shapes: coefficients (points, powers).
+    """
     total = np.zeros_like(base)
     for column in coefficients.T[::-1]:
         total *= base
@@ -294,7 +300,7 @@ class Window:
         return mean - gap_mean, variance - gap_variance
 
     def tilted(self, tilt: Tilt) -> TiltedTransform:
-        """Return the factor (1 − e^(−w·s))/s, or (1 − e^(−w·s))/(1 − e^−s), around θ, with its drift."""
+        """Return the factor of the window around the points of a tilt, with its drift."""
         span = -np.expm1(-tilt.point) if self.is_discrete else tilt.point
         drift = self.width / 2 - (0.5 if self.is_discrete else 0.0)
         logarithm = tilt.point * drift + np.log(-np.expm1(-tilt.point * self.width) / span)
@@ -310,7 +316,10 @@ class Window:
 
 
 def _uniform_slopes(point: Reals, width: float) -> tuple[Reals, Reals]:
-    """Return the first two derivatives of ln(sinh(θ·w/2)/(θ·w/2)), with a relative error of 2e-7."""
+    """Return the first two derivatives of ln(sinh(θ·w/2)/(θ·w/2)) in θ, for a window of width w.
+
+    The relative error is 2e-7.
+    """
     reach = point * width / 2
     large = np.maximum(reach, _SMALL)
     mean = np.where(reach < _SMALL, reach / 3, 1 / np.tanh(large) - 1 / large)

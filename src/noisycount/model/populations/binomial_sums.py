@@ -156,7 +156,7 @@ class RateGroups:
         return float(self.gauss[0] @ rates), float(self.gauss[0] @ (rates * complements))
 
     def log_growth(self, tilt: float) -> float:
-        """Return Σ n·(ln(1 − p + p·e^θ) − θ·p) for the tilt θ: the cumulant function without the mean."""
+        """Return the cumulant function without the mean, Σ n·(ln(1 − p + p·e^θ) − θ·p), for n records of rate p."""
         rates, _ = _rates_and_complements(self.gauss[1])
         return float(self.gauss[0] @ (np.log1p(rates * math.expm1(tilt)) - rates * tilt))
 

@@ -264,7 +264,7 @@ class _IntegrationPaths:
         return 1 + (_gap_to_pole(self.sums.law) - self.gaps)
 
     def _log_integrand(self, gaps: Complexes | Reals) -> Complexes:
-        """Return the logarithms of G(z)^m/z^k, shape (counts, places)."""
+        """Return the logarithms of the integrand G(z)^m/z^k of `CellSums.log_pmf`, shape (counts, places)."""
         law = self.sums.law
         generating = _weighted_components(law, gaps).sum(axis=-1)
         powers = self.counts[:, None] * _log1p_complex(_gap_to_pole(law) - gaps)

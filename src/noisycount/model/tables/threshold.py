@@ -41,7 +41,7 @@ def threshold(noise: AdditiveNoise, delta: Fraction | float, groups: int) -> int
     _check_arguments(noise, groups)
 
     def keeps(place: int) -> bool:
-        """Return True if the threshold T = place has δ(T) <= δ."""
+        """Return True if the threshold `place` fails with a probability of at most delta."""
         return delta_of_threshold(noise, place, groups) <= delta
 
     return first_true_beyond(keeps, 1, 2)
