@@ -15,7 +15,7 @@ from noisycount.model.tables.combined import (
     margin_errors,
     margins_within,
     prefix_errors,
-    rows,
+    row_count,
 )
 from noisycount.model.tables.levels import Level, cell_level, margin_levels, range_levels, shares
 from tests.helpers.residuals import residual_errors, residual_precisions
@@ -98,7 +98,7 @@ def test_combined_rows_are_near_the_least_error_that_there_is() -> None:
     """Within 8 % of that of residual planning for each of many tables, 2 % for half of them."""
     ratios = []
     for sizes, margins in some_tables(14):
-        counts = np.array([rows(sizes, margin) for margin in margins])
+        counts = np.array([row_count(sizes, margin) for margin in margins])
         found = shares([keyed(int(count)) for count in counts], [1] * counts.size, DiscreteGaussian)
         told = dict(zip(margins, (float(s) / n for s, n in zip(found, counts, strict=True)), strict=True))
         precisions = {
