@@ -34,7 +34,7 @@ def test_sizes_that_do_not_fit_are_refused() -> None:
         Splits([1, 2]).concentrations_of(TREE)
     with pytest.raises(ValueError, match="a number or 2, the nodes of level 1, got 3"):
         level_splits([Splits([1, 2, 3]), Splits(1)], TREE)
-    with pytest.raises(ValueError, match="or 2, one for each level"):
+    with pytest.raises(ValueError, match="or 2 Splits, one for each level"):
         level_splits([Splits(1)], TREE)
     with pytest.raises(ValueError, match="prior must be"):
         level_splits(0.5, TREE)  # type: ignore[arg-type]
