@@ -121,9 +121,9 @@ def publish(  # noqa: PLR0913 - the members of a result
         "replaces": entry.replaces,
         "stopping": stopping_schedule(plan, entry),
     }
-    if isinstance(stored, CountPlan) and isinstance(entry.answer, int):
-        return build_result(stored, entry.answer, charged, **facts)
     with suppress(ValueError, TypeError, IndexError, OverflowError):
+        if isinstance(stored, CountPlan) and isinstance(entry.answer, int) and not asks_for_table(entry):
+            return build_result(stored, entry.answer, charged, **facts)
         entries = parts_of(entry)
         draws = [draw for part in entries if (draw := stored_answer(stored, part)) is not None]
         if len(draws) == len(entries) and all(draw.keys == draws[0].keys for draw in draws):
