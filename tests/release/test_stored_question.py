@@ -118,5 +118,5 @@ def test_a_question_of_another_program_has_no_meaning(text: str) -> None:
     question = StoredQuestion(entry_of(Request("survey", text, Fraction(1))))
     assert (question.release, question.levels, question.relation, question.is_priced) == (None, (), None, False)
     assert (question.title, question.replacement_loss) == (text, Loss.from_epsilon(Fraction(1)))
-    with pytest.raises(LedgerError, match="no noisycount wrote"):
+    with pytest.raises(LedgerError, match="no version of noisycount wrote"):
         _ = question.words
