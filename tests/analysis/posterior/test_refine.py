@@ -268,7 +268,7 @@ class Fair(ClosedFormPopulation):
 def test_answers_inside_the_cells_need_no_clipping(scale: float) -> None:
     """Their means are those that clipping gives, to the last digit."""
     law, answers = nc.Binomial(10**6, 0.3).law(), np.linspace(298_000, 302_000, 50_001)
-    cells = laplace_cells(law, 10**6, scale, answers[0], answers[-1])
+    cells = laplace_cells(law, 10**6, scale, (answers[0], answers[-1]), 10**6)
     assert cells is not None
     inside = cells.means(answers, (answers[0], answers[-1]))
     assert inside.tolist() == cells.means(answers, (-math.inf, math.inf)).tolist()

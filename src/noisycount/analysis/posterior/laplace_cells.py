@@ -236,7 +236,6 @@ _MANY = 1 << 20  # answers for one task of the thread pool
 _SHORT = 20_000.0  # scales: over so many an exponent loses 4e-12, and a mean 2e-12 standard deviations
 _FADED = 1e-20  # relative to the largest term of a sum: smaller terms do not matter
 _FAR = 50.0  # scales: e^−50 of a sum is below the precision of a double
-LARGEST_RUN = 500_000  # number of counts up to which summing them is faster than fitting `wide_cells`
 _SOUND = 40.0  # nats by which a sum must exceed the counts that are left out: their share is below double precision
 
 
@@ -316,15 +315,15 @@ class LaplaceCells:
                 mean += self.below.take(place, out=value, mode="clip")
 
 
-def laplace_cells(  # noqa: PLR0913, PLR0917  (a distribution, its noise, a range of answers, and a limit)
-    law: CountDistribution, size: int, scale: float, lowest: float, highest: float, most: int = LARGEST_RUN
+def laplace_cells(
+    law: CountDistribution, size: int, scale: float, extremes: tuple[float, float], most: int
 ) -> LaplaceCells | None:
-    """Return the cells for answers from lowest to highest; None if the table would span more than `most` counts.
+    """Return the cells for answers between two extremes; None if the table would span more than `most` counts.
 
     Counts so improbable that their prior probabilities have lost digits are left out. Cells in which such counts may
     matter are left out too: the means of answers there must be summed separately.
     """
-    reach, depth = math.ceil(_FAR * scale) + 1, law.depth
+    (lowest, highest), reach, depth = extremes, math.ceil(_FAR * scale) + 1, law.depth
     first = bulk_end(law, depth, max(0, math.floor(min(lowest, law.mode)) - reach))
     last = bulk_end(law, depth, min(size, math.ceil(max(highest, law.mode)) + reach))
     if last - first > most:

@@ -69,7 +69,8 @@ Estimate = Literal["mean", "median", "mode"]
 _FEW = 24  # number of Chebyshev nodes; means of at most so many answers are computed one by one
 _PIECE = 1 << 16  # answers that are read at once; they stay in the cache
 _WORTH_CELLS = 2000  # number of answers from which on fitting cells pays
-_LARGEST_TABLE = 1 << 20  # largest number of counts of a table for many answers; with more it would lose digits
+_COUNTS_PER_ANSWER = 5000  # of a table that takes less time than a posterior of its own for each answer
+_LARGEST_TABLE = 1 << 20  # largest number of counts of a table; with more it would lose digits
 _TOLERANCE = 1e-12  # posterior standard deviations; the documented error is 1e-10
 
 
@@ -307,10 +308,12 @@ def _laplace_means(
 ) -> Reals:
     """Return the means by look-up in cells, and one by one if there are no cells."""
     lowest, highest = extremes
-    asked = population.law(), population.size, mechanism.errors.spread, lowest, highest
-    cells: LaplaceCells | WideCells | None = laplace_cells(*asked)
+    most = min(_LARGEST_TABLE, _COUNTS_PER_ANSWER * answers.size)
+    cells: LaplaceCells | WideCells | None = laplace_cells(
+        population.law(), population.size, mechanism.errors.spread, extremes, most
+    )
     if cells is None and answers.size > _WORTH_CELLS:
-        cells = wide_cells(population, mechanism) or laplace_cells(*asked, _LARGEST_TABLE)
+        cells = wide_cells(population, mechanism)
     if cells is None:
         return _where_present(answers, lambda some: _interpolated_or_single_means(some, population, mechanism))
     means = cells.means(answers, extremes)
