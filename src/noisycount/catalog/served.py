@@ -56,12 +56,10 @@ class ServerSource(LazySource):
     def _require_same(self) -> None:
         """Do nothing: a table on a server may change at any time, and its edition is the owner's statement."""
 
-    def _open(self) -> CheckedSource:
-        return self._open_served(self.record.unit, _nan_forms(self.record))
-
     def open_within(self, session: Any) -> CheckedSource:  # noqa: ANN401 - of an engine
-        """Open the table in a connection that several tables share."""
-        return self._open_served(self.record.unit, _nan_forms(self.record), session)
+        """Open the table in a connection that several tables share; None: one of its own."""
+        nan_missing = {name: form for name, form in self.record.columns.items() if form.nan}
+        return self._open_served(self.record.unit, nan_missing, session)
 
     def _open_served(
         self,
@@ -87,8 +85,3 @@ class ServerSource(LazySource):
             kinds=kinds,
             session=session,
         )
-
-
-def _nan_forms(record: DatasetRecord) -> dict[str, ColumnFormat]:
-    """Return the columns in which NaN is a missing value."""
-    return {name: form for name, form in record.columns.items() if form.nan}

@@ -71,9 +71,9 @@ class LazySource(Source):
             known: The stored description; None: the records are read to describe them.
         """
 
-    @abstractmethod
     def _open(self) -> CheckedSource:
         """Open the records as they are described."""
+        return self.open_within(None)
 
     @abstractmethod
     def _require_same(self) -> None:
@@ -182,7 +182,7 @@ class LazySource(Source):
 
     @abstractmethod
     def open_within(self, session: Any) -> CheckedSource:  # noqa: ANN401 - of an engine
-        """Open the records in a connection that several tables share."""
+        """Open the records in a connection that several tables share; None: one of their own."""
 
     @property
     def _counted_record(self) -> DatasetRecord:
@@ -344,7 +344,9 @@ class FileSource(LazySource):
         file_engine().require_stable(self.place, self.settings.table, self._claim(record.unit))
         self.copy = content = Contents(self.folder).read_files((copy,))
         self.kept_proofs, chosen, forms = content.proof_count, self.settings.columns, self._counted_record.columns
-        return file_engine().of_copy(copy, forms, content.proofs, unit=record.unit, columns=chosen, session=session)
+        return file_engine().of_copy(
+            copy, forms, unit=record.unit, columns=chosen, proofs=content.proofs, session=session
+        )
 
     @property
     def _counted_record(self) -> DatasetRecord:

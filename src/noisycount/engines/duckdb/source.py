@@ -143,14 +143,10 @@ class DuckDBSource(EngineSource):
         table: str | None = None,
         kinds: Mapping[str, Kind | ColumnFormat] | None = None,
         form: FileFormat = FileFormat(),  # noqa: B008 - frozen
-        seconds: float | None = None,
-        copy: Path | None = None,
         claim: UnitClaim | None = None,
         is_for_check: bool = False,
         is_known: bool = False,
-        proofs: Sequence[set[str]] | None = None,
-        session: duck.Cursors | None = None,
-        copies_types: bool = False,
+        **options: Any,  # noqa: ANN401 - as `_open_as` takes them
     ) -> Self:
         """Open a file, whether its cells are readable or not.
 
@@ -161,19 +157,15 @@ class DuckDBSource(EngineSource):
             table: The table or sheet; None: the only one.
             kinds: The forms of columns of texts. The unit is a text by default; other columns are guessed.
             form: The layout of a file of texts.
-            seconds: Time limit of a count; None: no limit.
-            copy: Where to write the values of a file of texts, for `of_copy`.
             claim: The owner's statements about the rows of a view; None: only the unit.
             is_for_check: True if the columns are only checked, the unit like the others; nothing is counted.
             is_known: True if `kinds` was stored when the file was opened before.
-            proofs: For each file in its present state, the digests of columns that `require_sound` has read.
-            session: The connection that Parquet files share with other tables; None: one of its own.
-            copies_types: True if the values of a file that states its types are copied too.
+            options: `seconds`, `copy`, `proofs`, `session` and `copies_types`; see `_open_as`.
         """
         claim = claim or UnitClaim(unit, is_stated=not is_for_check)
         description = Description(unit, columns, table, stated_forms(kinds), form, claim, is_for_check, is_known)
         kind = files.format_of(Path(path), description)
-        return cls._open_as(kind, Path(path), description, seconds, copy, proofs, session, copies_types=copies_types)
+        return cls._open_as(kind, Path(path), description, **options)
 
     @staticmethod
     def require_stable(path: Path, table: str | None, claim: UnitClaim) -> None:
@@ -182,30 +174,27 @@ class DuckDBSource(EngineSource):
             foreign.require_stable_sqlite(path, table, claim)
 
     @classmethod
-    def of_copy(  # noqa: PLR0913 - one argument a property of the file
+    def of_copy(
         cls,
         copy: Path,
         forms: Mapping[str, ColumnFormat],
-        proofs: Sequence[set[str]] | None = None,
         *,
         unit: str | None = None,
         columns: Sequence[str] | None = None,
-        session: duck.Cursors | None = None,
+        **options: Any,  # noqa: ANN401 - as `_open_as` takes them
     ) -> Self:
         """Open a copy that `open_unprepared` wrote. `forms` are the formats of the columns in the original file."""
-        description = Description(unit, columns, None, forms)
-        return cls._open_as(files.COPY, copy, description, proofs=proofs, session=session)
+        return cls._open_as(files.COPY, copy, Description(unit, columns, None, forms), **options)
 
     @classmethod
-    def of_lake(  # noqa: PLR0913 - one argument a property of the files
+    def of_lake(
         cls,
         place: LakePlace,
         *,
         unit: str | None = None,
         columns: Sequence[str] | None = None,
-        seconds: float | None = None,
         kinds: Mapping[str, ColumnFormat] | None = None,
-        session: duck.Cursors | None = None,
+        **options: Any,  # noqa: ANN401 - as `_open_as` takes them
     ) -> Self:
         """Open the Parquet files of a place on an object store. Only the cells that a count needs are read."""
         try:
@@ -218,7 +207,7 @@ class DuckDBSource(EngineSource):
             raise SourceError(
                 f"{place.shown!r} needs packages that are not here: {install_hint('lake')}{beyond}"
             ) from None
-        return cls._open_as(files.LAKE, lake, Description(unit, columns, kinds=kinds), seconds, session=session)
+        return cls._open_as(files.LAKE, lake, Description(unit, columns, kinds=kinds), **options)
 
     @classmethod
     def check_file(cls, path: Path | str, *, columns: Sequence[str] | None = None, **options: Any) -> Check:  # noqa: ANN401 - as `open_unprepared` takes it
@@ -244,19 +233,30 @@ class DuckDBSource(EngineSource):
     shares_records = staticmethod(files.shares_records)
 
     @classmethod
-    def _open_as(  # noqa: PLR0913, PLR0917 - one argument a property of the file
+    def _open_as(  # noqa: PLR0913 - one argument a property of the file
         cls,
         kind: files.Format,
         path: "Path | Lake",
         description: Description,
+        *,
         seconds: float | None = None,
         copy: Path | None = None,
         proofs: Sequence[set[str]] | None = None,
         session: duck.Cursors | None = None,
-        *,
         copies_types: bool = False,
     ) -> Self:
-        """Open a file of a known format; its cells may be unreadable."""
+        """Open a file of a known format; its cells may be unreadable.
+
+        Args:
+            kind: The format.
+            path: The file, or the files of an object store.
+            description: The file as its owner describes it.
+            seconds: Time limit of a count; None: no limit.
+            copy: Where to write the values of a file of texts, for `of_copy`.
+            proofs: For each file in its present state, the digests of columns that `require_sound` has read.
+            session: The connection that Parquet files share with other tables; None: one of its own.
+            copies_types: True if the values of a file that states its types are copied too.
+        """
         place = duck.require_readable_place(path) if isinstance(path, Path) else path
         state = state_of(place)
         cursors = duck.Cursors(duck.private_connection()) if session is None else session
