@@ -459,13 +459,9 @@ class Catalog:
         selected = {*(stated.columns or ())} - {former.unit}
         if not selected <= columns.keys() | former.others.keys():
             return None
-        form = None if former.form is None else _merge_formats(stated.form, former.form)
+        parts = {part.name: getattr(stated.form, part.name) for part in fields(stated.form)}
+        stated_parts = {name: value for name, value in parts.items() if value is not None}
+        form = None if former.form is None else replace(former.form, **stated_parts)
         if form != former.form and not self.entries(name):
             return None
         return replace(former, columns=columns, form=form)
-
-
-def _merge_formats(stated: FileFormat, former: FileFormat) -> FileFormat:
-    """Return a format: its stated parts, and the former value of all other parts."""
-    parts = {part.name: getattr(stated, part.name) for part in fields(stated)}
-    return replace(former, **{name: value for name, value in parts.items() if value is not None})

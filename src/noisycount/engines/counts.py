@@ -16,7 +16,6 @@ from noisycount.engines import expressions
 from noisycount.engines.dialect import NOTHING, Dialect, Expression, Lists, whole
 from noisycount.engines.person_values import with_extremes, with_person_values
 from noisycount.engines.truth import group_text
-from noisycount.model.tables.levels import Level
 from noisycount.query.grouping import CellQuestion, GroupBy, Key, KeyCounts, KeyQuestion, KeySet
 from noisycount.query.predicate import Column, Predicate
 from noisycount.query.schema import Kind
@@ -125,13 +124,8 @@ def _levels_to_count(question: CellQuestion) -> Sequence[int]:
     """Return the indices of levels that need their own count, as a unit may be in several cells of a node."""
     if question.max_groups == 1:
         return ()
-    return [n for n, level in enumerate(question.levels) if not _is_of_single_cells(level)]
-
-
-def _is_of_single_cells(level: Level) -> bool:
-    """Return True if each node has at most one cell."""
-    inside = level.of_cell[level.of_cell >= 0]
-    return bool(np.unique(inside).size == inside.size)
+    nodes_of_cells = [level.of_cell[level.of_cell >= 0] for level in question.levels]
+    return [n for n, nodes in enumerate(nodes_of_cells) if np.unique(nodes).size < nodes.size]
 
 
 def _largest_number_of_cells(question: CellQuestion, records: expressions.StatementRecords) -> int | None:

@@ -223,29 +223,19 @@ class Dialect:
 
     def value_table(self, name: str, columns: Lists) -> sa.FromClause:
         """Return rows of bound values, numbered from 1 in the column `place`."""
-        rows = list(zip(*(_values(values) for values, _ in columns.values()), strict=True))
+        rows = list(zip(*(np.asarray(values, object).tolist() for values, _ in columns.values()), strict=True))
         if len(rows) * len(columns) > self.most_bound:
             raise SourceError(
                 f"a table of more than {self.most_bound // len(columns)} listed keys cannot be "
                 "counted on this server: list fewer, or group them more coarsely"
             )
         types = {column: type_ for column, (_, type_) in columns.items()}
-        selects = [_row(types, row, place) for place, row in enumerate(rows, 1)]
-        return sa.union_all(*(selects or [_no_row(types)])).subquery(name)
 
+        def select_row(row: Sequence[Any], place: int) -> sa.Select[Any]:
+            cells = zip(types.items(), row, strict=True)
+            values = [sa.cast(sa.literal(value, type_), type_).label(column) for (column, type_), value in cells]
+            return sa.select(*values, whole(place).label("place"))
 
-def _values(values: Sequence[Any] | NDArray[Any]) -> Sequence[Any]:
-    return values.tolist() if isinstance(values, np.ndarray) else values
-
-
-def _row(types: Mapping[str, TypeEngine[Any]], row: Sequence[Any], place: int) -> sa.Select[Any]:
-    values = [
-        sa.cast(sa.literal(value, type_), type_).label(column)
-        for (column, type_), value in zip(types.items(), row, strict=True)
-    ]
-    return sa.select(*values, whole(place).label("place"))
-
-
-def _no_row(types: Mapping[str, TypeEngine[Any]]) -> sa.Select[Any]:
-    values = [sa.cast(sa.null(), type_).label(column) for column, type_ in types.items()]
-    return sa.select(*values, whole(0).label("place")).where(whole(0) == whole(1))
+        selects = [select_row(row, place) for place, row in enumerate(rows, 1)]
+        no_row = select_row([None] * len(types), 0).where(whole(0) == whole(1))
+        return sa.union_all(*(selects or [no_row])).subquery(name)
