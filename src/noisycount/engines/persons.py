@@ -106,7 +106,9 @@ def persons_of(columns: Sequence[Column], person: Person, records: StatementReco
     if person.kind is not Kind.INTEGER:
         several, largest, *facts = rows_of(_facts_statement(spelled, person, records.dialect))[0]
     words, rounded, dates, marked = _some_ids(facts)
-    missing, placeholders = _missing_ids(rows_of(_missing_ids_statement(spelled, records)) if words else (), median)
+    is_word = spelled.c.spelling.in_(_missing_id_literals(records.dialect))
+    ids = rows_of(sa.select(spelled.c.id, spelled.c.rows).where(is_word)) if words else ()
+    missing, placeholders = _missing_ids(ids, median)
     groups: list[tuple[ColumnFormat, Sequence[Any] | None]] = []
     if person.kind is Kind.TEXT:
         groups += [(ONE_SPELLING, (several, largest))] * bool(several)
@@ -244,12 +246,6 @@ def _ids_with_row_numbers(person: Person, records: StatementRecords) -> sa.Subqu
     spelling = text if person.kind is Kind.INTEGER else records.dialect.normal_spelling(text)
     id_ = (ids.c.id if person.kind is Kind.REAL else text).label("id")  # not of all types there is a first one
     return sa.select(id_, ids.c.rows, spelling.label("spelling")).subquery("spelled")
-
-
-def _missing_ids_statement(spelled: sa.Subquery, records: StatementRecords) -> sa.Select[Any]:
-    """Return the statement that lists ids that may stand for a missing id, and the numbers next to such ids."""
-    is_word = spelled.c.spelling.in_(_missing_id_literals(records.dialect))
-    return sa.select(spelled.c.id, spelled.c.rows).where(is_word)
 
 
 def _facts_statement(spelled: sa.Subquery, person: Person, dialect: Dialect) -> sa.Select[Any]:
