@@ -136,7 +136,6 @@ _BETWEEN = 4.0  # standard deviations of a sum between neighbouring targets
 _MOST_ZONES = 128
 _SMALL_LOSS = 1e-12  # share of a distribution that needs no closer bound
 _SMALL_LOSS_LEARNED = 1e-8  # the same under a learned prior, which tolerates a larger error
-_MOST_WEIGHTS = 1 << 20  # number of weights times nodes, up to which steep bounds take little time
 _ROUNDED = 2.0  # times the floor: bound of a probability that rounding may have put below the floor
 
 
@@ -178,12 +177,10 @@ class Split:
         return int(self.targets.shape[1])
 
     @cached_property
-    def _tilted_parts(self) -> tuple[TiltedWeights, Reals, Reals | None]:
-        """Three parts from which sums are computed.
+    def _tilted(self) -> TiltedWeights:
+        """Tilted weights of the children's counts, with tilts in nats a record.
 
-        The parts are the tilted distributions of the children; the log prior weight of all their lowest counts, shape
-        (nodes, sets·zones); and the logarithms of all tilted weights (None if no bounds are needed, or there are too
-        many weights).
+        The constants include the log prior weight of all their lowest counts.
         """
         middle = self.targets[:, self._zone_count // 2]
         base = self.division.tilt(middle, self.lows.shape[1])
@@ -194,16 +191,12 @@ class Split:
         )
         goals = np.tile(self.targets - self.lows.sum(axis=-1)[:, None], base.shape[1] // self._zone_count)
         tilted = tilt_to_mean(logs, goals, is_positive=self.is_positive)
-        tilted_logs = None
-        if self.is_bounded and logs.size * len(logs) <= _MOST_WEIGHTS:
-            positions = np.arange(logs.shape[-1], dtype=np.float64)
-            tilted_logs = logs + tilted.tilts[..., None, None] * positions
-        return tilted._replace(tilts=base + tilted.tilts), at_low, tilted_logs
+        return tilted._replace(tilts=base + tilted.tilts, constants=tilted.constants + at_low)
 
     @property
     def laws(self) -> Reals:
-        """TiltedWeights distributions of the children, shape (nodes, sets·zones, children, width)."""
-        return self._tilted_parts[0].laws
+        """Tilted distributions of the children, shape (nodes, sets·zones, children, width)."""
+        return self._tilted.laws
 
     @property
     def number_of_tilts(self) -> int:
@@ -234,8 +227,7 @@ class Split:
     @cached_property
     def _log_factors(self) -> tuple[Reals, Reals]:
         """Logarithms of the factors of the probabilities of sums, and the constants that were subtracted from them."""
-        tilted, at_low, _ = self._tilted_parts
-        tilts, width = tilted.tilts, self._child_sums.law.shape[-1]
+        tilts, width = self._tilted.tilts, self._child_sums.law.shape[-1]
         zones = [
             self.division.factor(self.low, width, tilts[:, zone :: self._zone_count])
             for zone in range(self._zone_count)
@@ -243,7 +235,7 @@ class Split:
         at_first, above = (np.stack(parts, axis=2) for parts in zip(*zones, strict=True))
         chances = np.repeat(self.division.log_chances, self._zone_count)
         tilt_at_first = tilts * self._child_sums.first[:, None]
-        constants = tilted.constants + at_low + at_first.reshape(tilts.shape) - tilt_at_first + chances
+        constants = self._tilted.constants + at_first.reshape(tilts.shape) - tilt_at_first + chances
         largest = constants.max(axis=-1)
         factors = above.reshape(*tilts.shape, width) + (constants - largest[:, None])[..., None]
         # Each count uses the transform whose target is nearest.
@@ -282,17 +274,14 @@ class Split:
 
         −inf if a sum is kept or impossible.
         """
-        law, (tilted, _, tilted_logs) = self._child_sums.law, self._tilted_parts
+        law, tilted = self._child_sums.law, self._tilted
         positions = np.arange(law.shape[-1], dtype=np.float64) + self._child_sums.first[:, None, None]
         positions = np.broadcast_to(positions, law.shape)
         is_rare = (law == 0) & (positions >= tilted.least[..., None])
         is_rare &= positions <= tilted.most[..., None]
         if not is_rare.any():
             return np.full_like(law, -np.inf)
-        summand_moments = sums.moments(self.laws)
-        chernoff = sums.log_bounds(self.laws, summand_moments, positions)
-        if tilted_logs is not None:
-            np.minimum(chernoff, sums.steep_bounds(tilted_logs, summand_moments, positions), out=chernoff)
+        chernoff = sums.log_bounds(self.laws, sums.moments(self.laws), positions)
         bounds = np.minimum(np.log(_ROUNDED * self._child_sums.smallest), chernoff)
         return np.where(is_rare, bounds, -np.inf)
 

@@ -29,7 +29,6 @@ _DEPTH = 48.0  # nats: e^−48 = 1.4e−21 of the probability is neglected on ea
 # Tilts over the standard deviation of the sum: about √(2·48) suits a normal distribution, or less.
 _STEEPNESS = np.array([0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.7, 8.0, 11.0, 16.0])
 _FINE = np.geomspace(1.0, 50.0, 15)  # 30 % apart, so that bounds far out are near the truth
-_STEEP = np.geomspace(0.5, 2000.0, 60)  # 15 % apart
 _STEEPEST = 600.0  # nats over the window of a summand, so that exponentials do not overflow
 
 
@@ -78,22 +77,6 @@ def log_bounds(weights: Reals, summand_moments: SumMoments, sums: Reals) -> Real
     tilts, log_functions = _log_generating_functions(weights, summand_moments, _FINE)
     for number, tilt in enumerate(tilts.tolist()):
         np.minimum(bounds, log_functions[..., number, None] - tilt * (sums - middle), out=bounds)
-    return bounds
-
-
-def steep_bounds(logs: Reals, summand_moments: SumMoments, sums: Reals) -> Reals:
-    """Return the bounds of `log_bounds` for sums so rare that exponentials of weights would overflow.
-
-    Shapes: logs (..., summands, width), sums (..., sums); result (..., sums).
-    """
-    positions = np.arange(logs.shape[-1], dtype=np.float64)
-    log_total = sum_of_logs(logs, axis=-1).sum(axis=-1)
-    deviation = np.maximum(np.sqrt(summand_moments.variance.sum(axis=-1)), 1e-3)
-    bounds = np.zeros_like(sums)
-    for steepness in (*-_STEEP, *_STEEP):
-        tilts = steepness / deviation
-        log_functions = sum_of_logs(logs + tilts[..., None, None] * positions, axis=-1).sum(axis=-1)
-        np.minimum(bounds, (log_functions - log_total)[..., None] - tilts[..., None] * sums, out=bounds)
     return bounds
 
 
