@@ -16,6 +16,7 @@ from noisycount.charts.chart import chart
 from noisycount.charts.picture_svg import picture_svg
 from noisycount.charts.plot import Axis, Line, Panel, Plot
 from noisycount.charts.plot_picture import plot_picture
+from noisycount.display.values import members
 from noisycount.frozen import frozen
 
 
@@ -65,7 +66,7 @@ class Claim:
 
     def to_dict(self) -> dict[str, str]:
         """Return the parts of the claim as JSON members."""
-        return {"source": self.source, "says": self.says, "found": self.found, "verdict": self.verdict.value}
+        return members(self, "source", "says", "found", "verdict")
 
 
 @frozen(repr=False)
@@ -101,10 +102,7 @@ class Figure(Plot):
         """Return title, caption, data and claims as JSON members."""
         return {
             "figure": self.key,
-            "source": self.source,
-            "number": self.number,
-            "title": self.title,
-            "caption": self.caption,
+            **members(self, "source", "number", "title", "caption"),
             "x": self.x.to_dict(),
             "y": self.y.to_dict(),
             "panels": [panel.to_dict() for panel in self.panels],

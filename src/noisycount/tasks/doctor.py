@@ -95,15 +95,9 @@ class Diagnosis:
     @property
     def differences(self) -> Table:
         """Table of the wrong answers, one row for each."""
-        wrong_answers = self.examination.differences
         rows = [
-            (
-                wrong_answer.records,
-                wrong_answer.question,
-                _count_text(wrong_answer.expected),
-                _count_text(wrong_answer.found),
-            )
-            for wrong_answer in wrong_answers
+            (wrong.records, wrong.question, _count_text(wrong.expected), _count_text(wrong.found))
+            for wrong in self.examination.differences
         ]
         return ("made-up records", "question", "should be", "is"), rows
 

@@ -193,8 +193,7 @@ def offer_json(view: View) -> dict[str, Any]:
             view.written_name(name) for name, form in view.columns.items() if form.accepts_unreadable
         ],
         **view.remains.object,
-        "price": exact_text(view.price),
-        "affordable": view.affordable,
+        **members(view, "price", "affordable"),
     }
 
 
@@ -274,16 +273,12 @@ def _json_members_of_answer(rehearsal: Rehearsal) -> dict[str, Any]:
             "where": where,
             "unit": release.unit,
             "made_up": None if counts is None else counts[0],
-            "answer": release.answer,
-            "error": release.error,
-            "confidence": release.confidence,
-            "epsilon": exact_text(release.epsilon),
+            **members(release, "answer", "error", "confidence", "epsilon"),
         }
     exact_counts = [None] * len(release) if counts is None else counts
     names = release.labels.names
     return {
-        "where": release.where,
-        "unit": release.unit,
+        **members(release, "where", "unit"),
         "by": list(names),
         "rows": [row_json(names, row, made_up=count) for row, count in zip(release.rows, exact_counts, strict=True)],
         "confidence": release.confidence,

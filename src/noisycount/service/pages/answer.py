@@ -262,28 +262,15 @@ class ReleasedAnswer:
         ]
         estimates = {} if self.estimates is None else self.estimates.rows
         refined = [estimates.get((row["level"], *labels)) for row, labels in zip(rows, keys, strict=True)]
-        if not any(
-            refined_count and refined_count.differs(plain)
-            for refined_count, plain in zip(refined, noisy_counts, strict=True)
-        ):
+        if not any(count and count.differs(plain) for count, plain in zip(refined, noisy_counts, strict=True)):
             refined = [None] * len(rows)
         levels = [row["level"] for row in rows]
         is_hidden = self.reply.get("threshold") is not None
         texts = grouped_by_name(keys, levels, self.header, is_hidden=is_hidden).keys
         sums = [[row[name] for name in SUM_NAMES if SUM_NAMES[1] in row] for row in rows]
         return [
-            ReleasedRow(
-                row["level"],
-                labels,
-                text,
-                plain,
-                row["error"],
-                refined_count,
-                ends,
-                row.get("is_near", False),
-                sums_so_far,
-            )
-            for row, labels, text, plain, refined_count, sums_so_far in zip(
+            ReleasedRow(row["level"], labels, text, plain, row["error"], count, ends, row.get("is_near", False), total)
+            for row, labels, text, plain, count, total in zip(
                 rows, keys, texts, noisy_counts, refined, sums, strict=True
             )
         ]

@@ -213,18 +213,12 @@ class AskForm:
             groups=tuple(Grouping(*group) for group in groups),
             price=Price(
                 is_goal=text("goal") != "epsilon",
-                within=text("within"),
-                at_most=text("at_most"),
                 of=text("of") or LARGEST,
-                guess=text("guess"),
-                confidence=text("confidence"),
-                epsilon=text("epsilon"),
+                **{name: text(name) for name in ("within", "at_most", "guess", "confidence", "epsilon")},
             ),
             total="total" in fields,
             other="other" in fields,
-            delta=text("delta"),
-            groups_per_unit=text("groups_per_unit"),
-            purpose=text("purpose"),
+            **{name: text(name) for name in ("delta", "groups_per_unit", "purpose")},
         )
 
     def changed(self, fields: Any) -> Self | None:  # noqa: ANN401 - as in `of`

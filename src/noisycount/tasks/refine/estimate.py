@@ -11,6 +11,7 @@ from noisycount.analysis.posterior.posterior import Posterior, posterior_of
 from noisycount.analysis.posterior.predictive import contradiction_warning
 from noisycount.display.numbers import percent, signed
 from noisycount.display.output import Facts
+from noisycount.display.values import members
 from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.model.noises.additive import AdditiveNoise
@@ -221,18 +222,13 @@ def refinement_json(refinement: Refinement) -> dict[str, Any]:
     """Return a refined estimate as JSON, with the raw answers and their average, in records."""
     result, noise = refinement.posterior, refinement.noise
     return {
-        "answer": refinement.answer,
-        "answers": list(refinement.answers),
-        "answer_deviation": refinement.answer_deviation,
+        **members(refinement, "answer", "answers", "answer_deviation"),
         **assumed_members(refinement.assumed),
         **(dict.fromkeys(_NOISE) if noise is None else _noise_members(noise)),
         "noises": [_noise_members(noise) for noise in refinement.noises],
-        "mean": result.mean,
-        "median": result.median,
-        "mode": result.mode,
+        **members(result, "mean", "median", "mode"),
         "standard_deviation": refinement.deviation,
-        "interval": list(refinement.interval),
-        "level": refinement.level,
+        **members(refinement, "interval", "level"),
         "surprise": result.surprise,
         "warning": warning(refinement),
     }
