@@ -4,6 +4,7 @@
 """
 
 import csv
+import tomllib
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -113,12 +114,9 @@ def _save_chart(refinement: Refinement, folder: Path) -> tuple[Path, ...]:
     return files
 
 
-QUESTION = "How many persons of a health survey ever rated their health “poor”?"
-
-INTRODUCTION = (
-    f"The RAND Health Insurance Experiment followed {signed(SIZE)} persons for up to five years. "
-    "The answer must reveal very little about whether any one of them was in poor health."
-)
+_TEXTS = tomllib.loads(Path(__file__).with_name("demo.toml").read_text(encoding="utf-8"))
+QUESTION: str = _TEXTS["question"]
+INTRODUCTION: str = _TEXTS["introduction"].format(signed(SIZE))
 
 NEXT = 'noisycount count FILE.csv --unit ID --where "age>49" --within 20% --at-most 1'
 
@@ -132,44 +130,25 @@ class Step(NamedTuple):
 
 def steps(demonstration: Demonstration) -> Iterator[Step]:
     """Yield the five steps of the demonstration as text."""
-    plan, answer, release = demonstration.plan, demonstration.answer, demonstration.release
-    confidence = percent(float(CONFIDENCE))
-    yield Step(
-        "Plan",
-        f"The answer must be within ±{percent(float(WITHIN))} of the true count with {confidence} confidence. The "
-        f"price rises until the answer is accurate enough, to ε = {exact_text(AT_MOST)} at most, so no guess of the "
-        f"count is needed. The price is about {plan.prices[0][1]:.2g} for a count of {plan.prices[0][0]}.",
-    )
-    yield Step(
-        "Ask",
-        f"Count the distinct persons with {release.where}, then add whole-number noise "
-        f"({release.mechanism.name}, scale {approximately(release.scale)}) drawn by an exact "
-        "sampler. The largest price is charged before anything is counted. What the answer does not need is refunded.",
-    )
-    price_text = (
-        "It was paid for before, so it cost nothing now and is the same answer"
+    release, refinement = demonstration.release, demonstration.refinement
+    results = {name: getattr(demonstration, name) for name in ("plan", "answer", "release")}
+    values = {
+        "within": percent(float(WITHIN)),
+        "confidence": percent(float(CONFIDENCE)),
+        "at_most": exact_text(AT_MOST),
+        "scale": approximately(release.scale),
+        "count": signed(release.answer),
+        "cost": "It was paid for before, so it cost nothing now and is the same answer"
         if release.repeated
-        else f"It cost ε = {exact_text(release.charged)}"
-    )
-    yield Step(
-        f"The answer: {signed(release.answer)} ±{release.error} persons",
-        f"With {confidence} confidence the true count lies within ±{release.error} of "
-        f"{signed(release.answer)}. {price_text}; {exact_text(release.remaining)} of the budget of "
-        f"{answer.dataset.budget.text} is left. What anybody can learn from it: {answer.odds}.",
-    )
-    refinement = demonstration.refinement
-    posterior, (low, high) = refinement.posterior, refinement.interval
-    yield Step(
-        f"A better estimate: {posterior.mean:.1f} persons",
-        f"Suppose it is public that such a person has a chance of {percent(RATE)}. Together with "
-        f"the answer that gives a mean of {posterior.mean:.1f}, a median of {posterior.median}, and {low} to "
-        f"{high} with {percent(refinement.level)} probability. That costs no privacy.",
-    )
-    yield Step(
-        "The picture",
-        "What was assumed, what the answer says, and what both say together: "
-        + " and ".join(str(file) for file in demonstration.pictures),
-    )
+        else f"It cost ε = {exact_text(release.charged)}",
+        "remaining": exact_text(release.remaining),
+        "rate": percent(RATE),
+        "interval": "{} to {}".format(*refinement.interval),
+        "level": percent(refinement.level),
+        "pictures": " and ".join(map(str, demonstration.pictures)),
+    }
+    for step in _TEXTS["steps"]:
+        yield Step(*(step[part].format(**results, **values, posterior=refinement.posterior) for part in Step._fields))
 
 
 def demonstration_json(demonstration: Demonstration) -> dict[str, Any]:
