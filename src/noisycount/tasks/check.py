@@ -355,28 +355,13 @@ def _copy_draft(dataset: DatasetConfig, configuration: Config | None) -> Iterato
 
 
 def _read_check(dataset: DatasetConfig, certificates: EngineCertificates, copy: Path | None = None) -> Check:
-    unit = None if dataset.unit == ROW else dataset.unit
+    settings: dict[str, Any] = {name: getattr(dataset, name) for name in ("columns", "kinds", "claim")}
+    settings["unit"] = None if dataset.unit == ROW else dataset.unit
     if isinstance(dataset.source, ServedTable):
-        return findings_about_table(
-            dataset.source,
-            unit=unit,
-            columns=dataset.columns,
-            certificates=certificates.all(),
-            claim=dataset.claim,
-            kinds=dataset.kinds,
-        )
+        return findings_about_table(dataset.source, certificates=certificates.all(), **settings)
     if isinstance(dataset.source, TableGroup):
         raise TypeError(f"dataset must have one table, got {dataset.source}: examine_tables examines several")
-    return findings_about_records(
-        dataset.source,
-        unit=unit,
-        columns=dataset.columns,
-        table=dataset.table,
-        kinds=dataset.kinds,
-        form=dataset.form,
-        claim=dataset.claim,
-        copy=copy,
-    )
+    return findings_about_records(dataset.source, table=dataset.table, form=dataset.form, copy=copy, **settings)
 
 
 def _compare_with_description(

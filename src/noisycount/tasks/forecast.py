@@ -130,19 +130,11 @@ def _facts(result: TableForecast) -> Iterator[tuple[str, str]]:
         yield "noise", noise_words(plan)
         yield "", f"{plan.loss.text}: {plan.odds('person')}"
         if plan.threshold is not None:
-            yield (
-                "",
-                (
-                    f"keys are shown from a noisy count of {plan.threshold:,} on, one of "
-                    f"{plan.surely_shown(result.confidence):,} with {percent(result.confidence)} probability at least"
-                ),
-            )
+            surely = f"{plan.surely_shown(result.confidence):,} with {percent(result.confidence)} probability at least"
+            yield "", f"keys are shown from a noisy count of {plan.threshold:,} on, one of {surely}"
     if result.gain is not None:
         better, other = (plan.levels[0].mechanism.name for plan in result.plans)
-        yield (
-            "cheaper",
-            (f"{better}: its squared errors are {result.gain:.2g} of those of {other} at the same ε and δ"),
-        )
+        yield "cheaper", f"{better}: its squared errors are {result.gain:.2g} of those of {other} at the same ε and δ"
     elif result.design.rho is None:
         yield "hint", "with --delta 1e-6 Gaussian noise at the same price is shown beside it"
 

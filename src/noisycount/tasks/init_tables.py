@@ -188,34 +188,19 @@ class _Joins:
         shared = self._shared_columns(place, persons)
         look_up = next((pair for pair in shared if pair[1] == first and self._is_key(place, pair[1])), None)
         similar = self._single_column([column for column in columns if self._resembles_unit(column)])
+        other = column = ""
         if look_up is not None:
-            (other, column), similar = look_up, None
+            (other, column), similar, doubt = look_up, None, "maybe_look_up"
             lines = ["public = true", f"on = {toml_value(f'{other}.{column}')}"]
-            doubt = (
-                f"{place.name} has one row for each {column}, so it may be a look-up of {other}. If everybody may "
-                "know all of it, remove the # of these lines:"
-            )
         elif similar is not None:
-            lines = [f"unit = {toml_value(similar)}"]
-            doubt = (
-                f"{place.name} has no column {self.unit}. If {similar} has the same values, "
-                "remove the # of these lines:"
-            )
+            lines, doubt = [f"unit = {toml_value(similar)}"], "maybe_unit"
         elif shared:
-            other, column = shared[0]
+            (other, column), doubt = shared[0], "maybe_linked"
             lines = [f"through = {toml_value(f'{other}.{column}')}"]
-            doubt = (
-                f"{place.name} has no column {self.unit}, but shares {column} with {other}, where some rows have the "
-                f"same {column}. If each row of {place.name} belongs to every {self.unit} with such a row of {other}, "
-                "remove the # of these lines:"
-            )
         else:
-            lines = ['through = "TABLE.COLUMN"']
-            doubt = (
-                f"No column joins {place.name} to a table of persons. State unit, or through, or public and on, and "
-                "remove the # of these lines; or leave the table out:"
-            )
-        return JoinedTable(self.examine(place.dataset(similar or ROW)), similar, tuple(lines), doubt)
+            lines, doubt = ['through = "TABLE.COLUMN"'], "not_joined"
+        words = DRAFTS[doubt].format(place.name, other=other, column=column, unit=self.unit, similar=similar)
+        return JoinedTable(self.examine(place.dataset(similar or ROW)), similar, tuple(lines), words)
 
     def _shared_columns(self, place: TablePlace, persons: Sequence[str]) -> list[tuple[str, str]]:
         """Return the columns of the same name and kind in tables of persons, each with its table."""

@@ -323,7 +323,9 @@ def _reached_text(plan: Plan) -> str:
     if plan.guess is not None and plan.within is None:
         share = f", {percent(_share_of_guess(plan.width, plan.guess))} of about {_guess_text(plan.guess)},"
     several = f"all {plan.queries:,} answers " if plan.queries > 1 else ""
-    return f"{several}{plus_minus(plan.width)}{share} with {percent(_rounded_down(plan.reached_confidence))} confidence"
+    # rounded down, with two digits of 1 − confidence
+    reached = 1 - Context(prec=2, rounding=ROUND_CEILING).create_decimal_from_float(1 - plan.reached_confidence)
+    return f"{several}{plus_minus(plan.width)}{share} with {percent(reached)} confidence"
 
 
 def _negative_text(plan: Plan) -> str:
@@ -368,11 +370,6 @@ def _hint_text(plan: Plan) -> str:
 
 def _guess_text(guess: float) -> str:
     return plus_minus(guess).removeprefix("±")
-
-
-def _rounded_down(confidence: float) -> Decimal:
-    """Return a confidence rounded down, with two digits of 1 − confidence."""
-    return 1 - Context(prec=2, rounding=ROUND_CEILING).create_decimal_from_float(1 - confidence)
 
 
 def _share_of_guess(width: int, guess: float) -> Decimal:

@@ -337,7 +337,7 @@ def release_page(request: Request, name: str, user: LimitedUser, state: State, w
     if within is not None and released.error:
         within_values = state.reply(partial(_preview_within, state, user, released, within))
     values = {"preview": None, "error": None, "within": within or "", **confirmation_values(state), **within_values}
-    phrases = {"draws_words": draws_words, "sum_words": SUM_WORDS, "most_rows": MOST_ROWS}
+    phrases = {"draws_words": draws_words, "sum_words": SUM_WORDS, "most_rows": MOST_ROWS, "near": NEAR}
     return page(
         request,
         "release.html",

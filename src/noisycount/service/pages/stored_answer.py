@@ -15,7 +15,6 @@ from noisycount.charts.refinement import RefinementCurves
 from noisycount.charts.theme import MOST_ROWS
 from noisycount.config.config import DatasetConfig
 from noisycount.display.columns import free_name
-from noisycount.display.numbers import plus_minus, signed
 from noisycount.frozen import frozen
 from noisycount.ledger.entries import Entry
 from noisycount.ledger.price import RunningTotal, odds_of, unit_noun
@@ -30,7 +29,7 @@ from noisycount.readers.values import noise_of
 from noisycount.release.stored_question import StoredQuestion
 from noisycount.service.pages.layout import on_one_line
 from noisycount.service.state import ServiceState
-from noisycount.tasks.answer_display import NEAR, SUM_NAMES, estimate_words, sums_so_far
+from noisycount.tasks.answer_display import SUM_NAMES, estimate_words, sums_so_far
 from noisycount.tasks.answer_json import levels_json, loss_json
 from noisycount.tasks.refine.estimate import Refinement
 from noisycount.tasks.refine.published import RefineQuery
@@ -53,12 +52,6 @@ class ReleasedRow:
     ends: tuple[float, float]  # ends of the axis that all bars share
     is_near: bool = False  # True if the count meets the accuracy goal
     sum_so_far: Sequence[float] = ()  # in a cumulative table the sum of the rows up to this one, and its standard error
-
-    @property
-    def answer(self) -> Markup:
-        """Count and its error as HTML, with a mark if the count meets the accuracy goal."""
-        error = f"{plus_minus(self.error)}{f' {NEAR}' if self.is_near else ''}"
-        return Markup('{} <span class="error">{}</span>').format(signed(self.noisy_count.value), error)
 
     @property
     def estimate(self) -> str:

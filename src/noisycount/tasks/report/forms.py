@@ -14,6 +14,7 @@ from importlib.metadata import version
 from io import StringIO
 from json import dumps, loads
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from noisycount.config.config import Config
@@ -113,19 +114,13 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str
 
 
 _STYLE = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_PAGE = Template(Path(__file__).with_name("report.html").read_text(encoding="utf-8"))
 
 
 def report_page(report: Report, configuration: Config) -> str:
     """Return the report as one HTML page, which can be printed on A4."""
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        f"<title>{words.TITLE} · {report.made:%Y-%m-%d}</title>\n<style>\n{_STYLE}</style>\n</head>\n"
-        f"<body>\n<main>\n<h1>{words.TITLE}</h1>\n{report_fragment(report, configuration)}</main>\n"
-        "</body>\n</html>\n"
-    )
+    fragment = report_fragment(report, configuration)
+    return _PAGE.substitute(title=words.TITLE, day=f"{report.made:%Y-%m-%d}", style=_STYLE, fragment=fragment)
 
 
 def report_fragment(report: Report, configuration: Config) -> str:
