@@ -129,14 +129,14 @@ class SealedRows:
         import numpy as np  # noqa: PLC0415 - as before
 
         hashed = np.frombuffer(_hashed_name(name), dtype=np.uint64)[0]
-        first, last = np.searchsorted(self.names, hashed), np.searchsorted(self.names, hashed, "right")
-        numbers = sorted({int(place) + 1 for place in self.places[first:last]})
-        if not numbers:
+        first = self.names.searchsorted(hashed)
+        if first == len(self.names) or self.names[first] != hashed:
             return []
         connection: Connection | None = getattr(self.current, "connection", None)
         if connection is None:
             raise UnreadRowsError("rows of the ledger were not read yet: ask again")
-        return [row(connection, number) for number in numbers]
+        places = self.places[first : self.names.searchsorted(hashed, "right")]
+        return [row(connection, number) for number in sorted({int(place) + 1 for place in places})]
 
     def holds(self, row: Row) -> bool:
         """Return True if a row has the hash that the checkpoint holds for it, or is not covered by the checkpoint."""

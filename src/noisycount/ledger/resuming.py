@@ -87,10 +87,7 @@ class _RecalledEntries(dict[str, Any]):
 
         If necessary, first read the rows of the name before the checkpoint.
         """
-        try:
-            return self[name]
-        except KeyError:
-            return default
+        return self[name] if name in self else default  # noqa: SIM401 - `get` itself
 
 
 @dataclass(slots=True, eq=False)
