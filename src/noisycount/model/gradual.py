@@ -67,11 +67,6 @@ def finer_errors(
 @lru_cache(maxsize=512)  # a chain of top-ups has about 70 pairs, and rational arithmetic is slow
 def _scales_of_geometric_numbers(coarse: Fraction, fine: Fraction) -> tuple[Fraction, Fraction, Fraction]:
     """Return the scales of the three geometric numbers that `finer_error` draws."""
-    _check_order(coarse, fine)
-    return 1 / (1 / fine - 1 / coarse), 1 / (1 / fine + 1 / coarse), coarse / 2
-
-
-def _check_order(coarse: Fraction, fine: Fraction) -> None:
-    """Raise ValueError unless 0 < fine < coarse."""
     if not 0 < fine < coarse:
         raise ValueError(f"the scale of the fine answer must be positive and less than {coarse}, got {fine}")
+    return 1 / (1 / fine - 1 / coarse), 1 / (1 / fine + 1 / coarse), coarse / 2

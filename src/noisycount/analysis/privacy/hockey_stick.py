@@ -339,7 +339,8 @@ class NoisyPair:
         passage, terms = threshold.passage, threshold.terms
         rest = self._complement(terms, passage.answer)
         off = terms.slack + _ROUNDED - (0.0 if self.errors.is_discrete else passage.log_odds)
-        if self.errors.is_discrete and not terms.slack and _is_decided(passage):
+        is_decided = passage.log_odds < -_UNDECIDED and passage.at_next > _UNDECIDED  # despite rounding
+        if self.errors.is_discrete and not terms.slack and is_decided:
             off = 0.0
         return Certified(rest.value, rest.error - math.expm1(-off) * rest.value)
 
@@ -378,11 +379,6 @@ def _complement(pair: Pair, masses: Masses, epsilon: float, missed: Reals, chanc
     if pair.precision is None:
         return Certified(found, error + _TWICE * pair.rounding * found + _NEXT_TO_1)
     return Certified(found, error + (pair.precision + _FEW) * found)
-
-
-def _is_decided(passage: SignChange) -> bool:
-    """Return True if the first integer with log-odds >= 0 is certain despite rounding."""
-    return passage.log_odds < -_UNDECIDED and passage.at_next > _UNDECIDED
 
 
 _NEGLIGIBLE = -720.0  # logarithm of a probability below the 1e-301 that brackets allow for

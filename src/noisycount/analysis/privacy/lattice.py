@@ -72,16 +72,12 @@ def noise_on_grid(mechanism: Exact | SymmetricNoise, steps: int) -> Kernel:
         return Kernel(reach, 1, law, law, 0.0, _HALF_WAY)
     grid = np.arange(-reach * steps, reach * steps + 1.0) / steps
     rounded = mechanism.errors.between(grid - 0.5 / steps, np.full(grid.size, 1 / steps))
-    parts = [_split_noise(one, grid, steps) for one in _summands(mechanism)]
+    summands = mechanism.noises if isinstance(mechanism, NoiseSum) else [mechanism]
+    parts = [_split_noise(one, grid, steps) for one in summands]
     split = reduce(lambda one, other: np.convolve(one, other, "same"), [law for law, _, _ in parts])
     hidden = sum(variance for _, _, variance in parts)
     error = sum(error for _, error, _ in parts)
     return Kernel(reach, steps, rounded, split, error, 1 / (1 + 12 * hidden))
-
-
-def _summands(noise: SymmetricNoise) -> Sequence[SymmetricNoise]:
-    """Return the summands of a sum of noises, or the noise itself."""
-    return noise.noises if isinstance(noise, NoiseSum) else [noise]
 
 
 def _noise_reach(noise: SymmetricNoise) -> int:

@@ -50,13 +50,12 @@ class HeldSamples:
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """Return δ₊ and δ₋ for each ε."""
         found: list[Bounded] = [
-            Between.of_bounds(self._lower_bound(epsilon), self._upper_bound(epsilon)) for epsilon in epsilons
+            Between.of_bounds(
+                max(curve.bracket(epsilon)[0] for curve in self._curves_of_samples), self._upper_bound(epsilon)
+            )
+            for epsilon in epsilons
         ]
         return found, found
-
-    def _lower_bound(self, epsilon: float) -> float:
-        """Return the largest lower bound of a single sample."""
-        return max(curve.bracket(epsilon)[0] for curve in self._curves_of_samples)
 
     def _upper_bound(self, epsilon: float) -> float:
         """Return the mean of the worst cases over the sets of samples that hold the record."""
@@ -77,7 +76,9 @@ class HeldSamples:
         The curve is None if an answer of the set has no noise, as it then reveals the record. The empty set is left
         out.
         """
-        kinds = Counter(map(_size_and_noise, self.samples))
+        kinds = Counter(
+            (one.sample_size, one.noise if isinstance(one.noise, SymmetricNoise) else None) for one in self.samples
+        )
         ways = math.prod(number + 1 for number in kinds.values())
         if ways > _MOST_SETS:
             raise ValueError(
@@ -89,11 +90,6 @@ class HeldSamples:
             for chance, held in _sets_of_samples(list(kinds.items()), self.size)
             if held
         ]
-
-
-def _size_and_noise(sample: Subsample) -> tuple[int, SymmetricNoise | None]:
-    """Return the size of a sample and its noise, or None if it has no noise."""
-    return sample.sample_size, sample.noise if isinstance(sample.noise, SymmetricNoise) else None
 
 
 def _sets_of_samples(

@@ -428,7 +428,7 @@ def _saddle_point(parts: Sequence[TransformFactor], pole: float, distances: Real
     low, high = np.full_like(target_slopes, -_FARTHEST_LOGIT), np.full_like(target_slopes, _FARTHEST_LOGIT)
     logits = np.zeros_like(target_slopes)
     for trial in range(_TRIALS):
-        tilt = _tilt_of_logits(logits, poles)
+        tilt = Tilt(poles / (1 + np.exp(-logits)), poles / (1 + np.exp(logits)), poles)  # ln(θ/(pole − θ)) = logits
         slope, curvature = _log_derivatives(parts, tilt)
         error = slope - target_slopes
         if (np.abs(error) <= _NEAR_SADDLE * np.sqrt(curvature)).all():
@@ -448,11 +448,6 @@ def _log_derivatives(parts: Sequence[TransformFactor], tilt: Tilt) -> tuple[Real
     """Return the first two derivatives of the logarithm of the transform at the points of a tilt."""
     slope, curvature = np.sum([part.slopes(tilt) for part in parts], axis=0)
     return slope, curvature
-
-
-def _tilt_of_logits(logits: Reals, poles: Reals) -> Tilt:
-    """Return the points θ with ln(θ/(pole − θ)) = logits."""
-    return Tilt(poles / (1 + np.exp(-logits)), poles / (1 + np.exp(logits)), poles)
 
 
 def _upper_bracket(parts: Sequence[TransformFactor], target_slopes: Reals) -> Reals:

@@ -176,11 +176,6 @@ def row_count(sizes: Sequence[int], margin: Margin) -> int:
     return math.prod(sizes[part] for part in margin)
 
 
-def _residual_dimension(sizes: Sequence[int], margin: Margin) -> int:
-    """Return the number of free values of the residual of a margin, which sums to 0 over each of its parts."""
-    return math.prod(sizes[part] - 1 for part in margin)
-
-
 def margins_within(margins: Collection[Margin]) -> list[Margin]:
     """Return the margins and all margins within them, those with the fewest parts first."""
     within = chain.from_iterable(
@@ -197,13 +192,13 @@ def margin_errors(
 ) -> dict[Margin, float]:
     """Return the standard error of a row of each margin B: √(Σ_{A ⊆ B} d_A/p_A)/N_B.
 
-    A margin B with N_B rows is the sum of the residuals of all margins A within it. The residual of A has d_A free
-    values, each of the precision p_A = `precisions[A]`.
+    A margin B with N_B rows is the sum of the residuals of all margins A within it. The residual of A sums to 0 over
+    each of its parts: it has d_A free values, each of the precision p_A = `precisions[A]`.
     """
     return {
         margin: math.sqrt(
             math.fsum(
-                _residual_dimension(sizes, residual) / precision
+                math.prod(sizes[part] - 1 for part in residual) / precision
                 for residual, precision in precisions.items()
                 if residual <= margin
             )
