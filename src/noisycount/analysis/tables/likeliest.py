@@ -157,14 +157,8 @@ def _largest_drop(model: Model) -> float:
                 continue
             estimates = np.minimum(guess[group.nodes], float(NO_END))
             peaks = np.where(group.suppressed, 0.0, np.maximum(group.answers, 0.0))
-            largest = max(
-                largest,
-                float(
-                    (
-                        _log_likelihoods_of_neighbours(group, peaks) - _log_likelihoods_of_neighbours(group, estimates)
-                    ).max()
-                ),
-            )
+            drops = _log_likelihoods_of_neighbours(group, peaks) - _log_likelihoods_of_neighbours(group, estimates)
+            largest = max(largest, float(drops.max()))
     return largest
 
 

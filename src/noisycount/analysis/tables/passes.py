@@ -107,7 +107,6 @@ _NARROW = 1 << 7  # weights of a node: nodes with fewer are computed together, a
 _CHEAP = 30_000  # number of multiplications up to which positive sums are as fast as transforms
 _CHEAPER = 1.4e6  # the same for each zone and √(number of children), in narrow ranges, which need no bounds
 _BEARABLE = 1e9  # the same where transforms need several zones
-_SMALL = 3e7  # number of multiplications times sums, up to which each sum has a zone of its own
 _MOST_WORK = 3e8  # largest number of multiplications of several zones of positive sums
 _MOST_KEPT = 1 << 25  # largest number of values that are kept for the downward pass
 _IMPOSSIBLE = (
@@ -187,20 +186,15 @@ class UpwardPass:
         lows, division = lows.reshape(shape), self.levels[level].division(children)
         zones = int(settings.zones[level][nodes[0]])  # equal for all nodes
         targets = zone_targets(settings.targets[level][nodes], settings.spreads[level][nodes], zones)
-        number_of_sums = shape[1] * (logs.shape[1] - 1) + 1
         products = (shape[1] * logs.shape[1]) ** 2
         is_near = settings.ends is not None  # narrow ranges: no positive sum underflows
         cheap = _CHEAPER * zones * math.sqrt(shape[1]) if is_near else _CHEAP
         is_positive = products < (cheap if zones == 1 or is_near else _BEARABLE)
-        is_small = products * number_of_sums < _SMALL and not is_near
-        if is_positive and is_small and zones > 1:
-            targets = lows.sum(axis=1)[:, None] + np.arange(number_of_sums, dtype=np.float64)
-        elif is_positive and (is_near or products * zones > _MOST_WORK):
+        if is_positive and (is_near or products * zones > _MOST_WORK):
             targets = targets[:, zones // 2, None]
-        is_bounded = settings.is_bounded or (is_positive and is_small)
         wanted = self._ranges_from_answers(level, nodes)
         logs = logs.reshape(*shape, -1)
-        return Split(lows, logs, division, targets, is_positive, is_bounded, self.is_rough, wanted)
+        return Split(lows, logs, division, targets, is_positive, settings.is_bounded, self.is_rough, wanted)
 
     def _ranges_from_answers(self, level: int, nodes: Counts) -> Bounds:
         """Return the ranges of counts of nodes, as far as their own answers and their bounds leave them possible."""

@@ -56,7 +56,7 @@ class Dirichlet:
         """Return the log weight ln(Γ(k + a)/(k!·Γ(a))) of `width` counts k of each child with concentration a."""
         nodes, children = lows.shape
         shape = nodes, self.total.shape[1], children
-        at_low = np.broadcast_to(_log_rising(lows[:, None], self.concentrations), shape)
+        at_low = np.broadcast_to(log_rising(lows[:, None], self.concentrations), shape)
         counts = lows[:, None, :, None] + np.arange(width - 1)
         steps = log_rising_steps(counts, self.concentrations[..., None])
         steps = np.broadcast_to(steps, (*shape, width - 1)) + tilt[..., None, None]
@@ -66,7 +66,7 @@ class Dirichlet:
         """Return ln(k!·Γ(A)/Γ(k + A)) of `width` counts k of each node, A the concentration of all children."""
         counts = lows[:, None, None] + np.arange(width - 1)
         steps = -log_rising_steps(counts, self.total[..., None]) - tilt[..., None]
-        return LogWeights(-_log_rising(lows[:, None], self.total), _cumulative_sums(steps))
+        return LogWeights(-log_rising(lows[:, None], self.total), _cumulative_sums(steps))
 
 
 @frozen(eq=False)
@@ -103,13 +103,6 @@ class Multinomial:
         counts = lows[:, None, None] + np.arange(width - 1.0)
         at_low = log_factorial(lows[:, None].astype(np.float64))
         return LogWeights(at_low, _cumulative_sums(np.log1p(counts) - tilt[..., None]))
-
-
-def _log_rising(counts: Counts, concentrations: Reals) -> Reals:
-    """Return ln(Γ(k + a)/(k!·Γ(a))) for counts k and concentrations a; 0 without a computation if all counts are 0."""
-    if counts.any():
-        return log_rising(counts, concentrations)
-    return np.zeros(np.broadcast_shapes(counts.shape, concentrations.shape))
 
 
 @lru_cache(maxsize=1)
