@@ -47,7 +47,7 @@ def test_a_column_of_answers_may_bring_one_mechanism() -> None:
 @pytest.mark.parametrize("answer", [35.2, [Told(35.2, nc.Laplace(10)), 3.5]])
 def test_a_number_alone_is_refused(answer: float | list[float | Told]) -> None:
     """Without its mechanism it says nothing."""
-    with pytest.raises(ValueError, match=r"^mechanism must be given with an answer that carries n"):
+    with pytest.raises(ValueError, match=r"^mechanism must be given, as the answer carries none"):
         nc.posterior(answer, LAW)
 
 

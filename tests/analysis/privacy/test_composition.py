@@ -186,7 +186,9 @@ def test_mixed_noises_have_true_bounds_beyond_three_answers() -> None:
     for noise in mixed:
         assert nc.privacy_curve(noise, THOUSAND).delta(OF_SEVERAL) < lower * (1 + 1e-9)
     for known in (None, nc.Known(10)):
-        with pytest.raises(ValueError, match=r"^mechanism must be at most 3 noises where .* got 4:"):
+        with pytest.raises(
+            ValueError, match=r"^mechanism must be at most 3 noises if all other records are known, .* got 4:"
+        ):
             nc.privacy_curve(mixed, known)
 
 
