@@ -27,13 +27,15 @@ def log_rising(counts: NDArray[np.int64], concentration: Reals) -> Reals:
     k, a = np.broadcast_arrays(np.asarray(counts, dtype=np.float64), concentration)
     present = np.where(k > 0, k, 1.0)
     small, large = np.minimum(present, a), np.maximum(present, a)
+    is_below_one = small < 1
+    lifted = np.where(is_below_one, small + 1, small)
+    errors = stirling_error(np.stack([large + small, large, lifted]))
     # ln Γ(large + small) − ln Γ(large), with large >= 1 wherever the count is not 0
-    ratio = small / large
-    grown = (large + small - 0.5) * np.log1p(ratio) + small * (np.log(large) - 1)
-    errors = stirling_error(np.stack([large + small, large]))
-    grown += errors[0] - errors[1]
+    grown = (large + small - 0.5) * np.log1p(small / large) + small * (np.log(large) - 1) + errors[0] - errors[1]
+    log_gamma = (lifted - 0.5) * np.log(lifted) - lifted + _HALF_LOG_TAU + errors[2]
+    log_gamma -= np.where(is_below_one, np.log(small), 0.0)
     # Of k!·Γ(a) = k·Γ(k)·Γ(a), Γ of the larger of k and a is gone.
-    return np.where(k > 0, grown - _log_gamma(small) - np.log(present), 0.0)
+    return np.where(k > 0, grown - log_gamma - np.log(present), 0.0)
 
 
 def log_rising_steps(counts: NDArray[np.int64] | Reals, concentration: Reals) -> Reals:
@@ -49,14 +51,6 @@ def log_factorial(counts: Reals) -> Reals:
     """Return ln k! for counts k >= 0."""
     k = np.asarray(counts, dtype=np.float64)
     return (k + 0.5) * np.log1p(k) - (k + 1) + _HALF_LOG_TAU + stirling_error(k + 1)
-
-
-def _log_gamma(points: Reals) -> Reals:
-    """Return ln Γ(a) for a > 0."""
-    a = np.asarray(points, dtype=np.float64)
-    lifted = np.where(a < 1, a + 1, a)
-    logs = (lifted - 0.5) * np.log(lifted) - lifted + _HALF_LOG_TAU + stirling_error(lifted)
-    return np.where(a < 1, logs - np.log(a), logs)
 
 
 class LevelSplit(NamedTuple):
