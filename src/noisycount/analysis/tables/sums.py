@@ -182,6 +182,7 @@ def row_by_row(function: Callable[[Reals, Reals], Reals], first: Reals, second: 
 
 _GROUP = 32  # largest number of summands of one transform; more would have windows wider than the sum needs
 _CHUNK = 1 << 22  # numbers transformed at once
+_KEPT = 1 << 16  # numbers whose transforms are kept for the downward pass
 # Error of a transform and its inverse, relative to the root of the summed squares times the logarithm of the length.
 # This is four units in the last place; one or two occur.
 ERROR = 2.0**-50
@@ -331,9 +332,15 @@ class FastSum:
         ]
 
     def _spectra(self, block: _Block) -> NDArray[np.complex128]:
-        """Return the transforms of the distributions of the members of some groups."""
-        weights, length = self._groups.weights[block[0], :, block[1]], self._groups.length
-        return np.fft.rfft(fold(weights, length), length, axis=-1)
+        """Return the transforms of the members of some groups; those of a small table are computed once."""
+        if self._groups.weights[..., 0].size * self._groups.length <= _KEPT:
+            return self._all_spectra
+        return _transformed(self._groups.weights[block[0], :, block[1]], self._groups.length)
+
+    @cached_property
+    def _all_spectra(self) -> NDArray[np.complex128]:
+        """Transforms of the distributions of all members."""
+        return _transformed(self._groups.weights, self._groups.length)
 
     @cached_property
     def _laws_and_peaks(self) -> tuple[Reals, Reals]:
@@ -346,6 +353,11 @@ class FastSum:
             laws[block[0], :, block[1]] = np.maximum(kept_sums, 0.0)
             peaks[block[0], :, block[1]] = sums.max(axis=-1, keepdims=True)
         return laws, peaks
+
+
+def _transformed(weights: Reals, length: int) -> NDArray[np.complex128]:
+    """Return the transforms of distributions, on positions modulo the length."""
+    return np.fft.rfft(fold(weights, length), length, axis=-1)
 
 
 def _squares(spectra: NDArray[np.complex128], length: int) -> Reals:
