@@ -5,7 +5,7 @@ import pytest
 
 from noisycount import DiscreteGaussian, DiscreteLaplace, Exact, Gaussian, Laplace, Mechanism, NoiseSum, Tree, below
 from noisycount.analysis.tables.answers import read_answers
-from noisycount.analysis.tables.independent_cells import IndependentCells
+from noisycount.analysis.tables.independent_cells import IndependentCells, smooth_estimates
 from noisycount.analysis.tables.learning import learn_cell_law
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.tables.cells import CellLaw
@@ -35,7 +35,7 @@ def summed(logs: np.ndarray) -> tuple[float, ...]:
 
 def check(cells: IndependentCells, cell: int, logs: np.ndarray) -> None:
     """The estimates of one cell, and its law, are those of the sum over all counts."""
-    found = [float(each[cell]) for each in cells.estimates]
+    found = [float(each[cell]) for each in cells.direct_estimates()]
     expected = summed(logs)
     assert found[0] == pytest.approx(expected[0], abs=1e-10 * (1e-6 + expected[1]))
     assert found[1] == pytest.approx(expected[1], rel=1e-9, abs=1e-12)
@@ -101,6 +101,25 @@ def test_counts_may_be_large() -> None:
     found = IndependentCells(2, learn_cell_law(answers), answers).estimates
     assert abs(found.mean[0] - 10**9) < 1
     assert found.std[0] == pytest.approx(math.sqrt(DiscreteLaplace(10).variance), rel=1e-3)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("noise", [Laplace(1), Laplace(8), Gaussian(5), NoiseSum([Laplace(4), Gaussian(3)])])
+def test_very_many_answers_are_interpolated(noise: AdditiveNoise) -> None:
+    """Each cell's estimates are those that it has alone."""
+    random = np.random.default_rng(1)
+    size = 3000
+    counts = random.choice([0, 0, 3, 20, 700], size)
+    values = np.append(counts[3:] + noise.draws(size - 3, random), [2.0, 3.0, np.nextafter(3, 0)])
+    answers = read_answers(values, noise, Tree.flat(size), None)
+    many = IndependentCells(size, LAW, answers)
+    fast, slow = smooth_estimates(many), many.direct_estimates()
+    assert fast is not None
+    assert np.abs((fast.mean - slow.mean) / slow.std).max() < 1e-11
+    assert np.allclose(fast.std, slow.std, rtol=1e-10, atol=0)
+    assert np.allclose(fast.log_evidence, slow.log_evidence, rtol=0, atol=1e-11)
+    for ours, exact in zip(fast[2:5], slow[2:5], strict=True):
+        assert np.array_equal(ours, exact)
 
 
 LAWS = {

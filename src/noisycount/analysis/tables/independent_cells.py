@@ -1,6 +1,6 @@
 """Cells that are independent draws from one distribution: the posterior of each cell, and of sums of cells.
 
-`IndependentCells` is the solution of a flat table with a learned prior and without a total.
+`IndependentCells` is the solution without a total. `smooth_estimates` interpolates the estimates of very many cells.
 """
 
 import math
@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.polynomial.chebyshev import chebpts2
 from numpy.typing import NDArray
 
 from noisycount.analysis.tables.given_sums import draw_places, law_by_characteristic
@@ -20,6 +21,7 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import TIE, CountDistribution, TableLaw
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.laws.smooth_law import LogWeight, SmoothLaw
+from noisycount.model.noises.additive import SymmetricNoise
 from noisycount.model.tables.cells import CellLaw
 
 _ENTRIES = 1 << 19  # number of counts of all cells held at once: 4 MB an array
@@ -39,6 +41,10 @@ class CellEstimates(NamedTuple):
     high: Counts  # smallest count k with P[K <= k] >= 97.5 %
     log_evidence: Reals  # log probability, or density, of the cell's answers
 
+    def ordered(self, cells: Counts) -> "CellEstimates":
+        """Return the estimates of these cells, in this order."""
+        return CellEstimates._make(column[cells] for column in self)
+
 
 @frozen(eq=False, slots=False)
 class IndependentCells:
@@ -50,6 +56,11 @@ class IndependentCells:
     cells: int  # number of cells
     cell_law: CellLaw  # distribution g of each count before its answers
     cell_answers: Sequence[LevelAnswers]  # answers about the cells
+
+    @cached_property
+    def estimates(self) -> CellEstimates:
+        """Estimates of the cells."""
+        return smooth_estimates(self) or self.direct_estimates()
 
     @property
     def evidence(self) -> float:
@@ -107,9 +118,8 @@ class IndependentCells:
         low, law = law_by_characteristic(characteristic, mean - centre, deviation, reach)
         return NodeLaw(centre + low, law).table
 
-    @cached_property
-    def estimates(self) -> CellEstimates:
-        """Estimates of all cells; cells with equal answers are computed once."""
+    def direct_estimates(self) -> CellEstimates:
+        """Return the estimates of all cells; cells with equal answers are computed once."""
         kind, answer_of_kind = _answer_kinds(self.cell_answers, self.cells)
         kinds = answer_of_kind.shape[1]
         reals = np.empty((3, kinds))
@@ -125,6 +135,32 @@ class IndependentCells:
         mean, std, evidence = reals[:, kind]
         median, low, high = quantiles[:, kind]
         return CellEstimates(mean, std, median, low, high, evidence)
+
+    def chances(self, counts: Counts) -> Reals:
+        """Return P[K <= count] of each cell, all of which have answers. Shapes: counts (several, cells)."""
+        answer_of_cell = answer_positions(self.cell_answers, self.cells)
+        chances = np.empty(counts.shape)
+        is_wide = self._is_wide(answer_of_cell)
+        for cell in np.flatnonzero(is_wide).tolist():
+            law, _ = self._wide_law(answer_of_cell[:, cell])
+            cell_counts = counts[:, cell].tolist()
+            chances[:, cell] = [law.probability(-math.inf, count) for count in cell_counts]
+        columns = np.flatnonzero(~is_wide)
+        for rows, first, logs in self._log_weights_by_kind(answer_of_cell[:, columns]):
+            cells_of_rows = columns[rows]
+            weights = np.exp(logs - logs.max(axis=1)[:, None])
+            np.cumsum(weights, axis=1, out=weights)
+            positions = np.clip(counts[:, cells_of_rows] - first, 0, weights.shape[1] - 1)
+            sums = weights[np.arange(cells_of_rows.size), positions] / weights[:, -1]
+            chances[:, cells_of_rows] = np.where(counts[:, cells_of_rows] < first, 0.0, sums)
+        return chances
+
+    def with_answers(self, answers: Reals) -> "IndependentCells":
+        """Return cells with the same prior, one for each of some other answers under the same mechanism."""
+        (group,) = self.cell_answers
+        nodes, not_suppressed = np.arange(answers.size), np.zeros(answers.size, dtype=np.bool_)
+        groups = LevelAnswers(group.level, nodes, answers, not_suppressed, group.mechanism)
+        return IndependentCells(answers.size, self.cell_law, (groups,))
 
     def _cell_posterior(self, cell: int) -> CountDistribution:
         """Return the distribution of the count of one cell."""
@@ -297,3 +333,97 @@ def _estimates_of_rows(first: Counts, logs: Reals) -> tuple[Reals, Counts]:
     goals = np.multiply.outer(_QUANTILES, weights[:, -1] * (1 - TIE))
     quantiles = np.array([(weights < goal[:, None]).sum(axis=1) for goal in goals]) + first
     return np.array([first + middle + means, deviations, peaks + np.log(totals)]), quantiles
+
+
+_FEW_NODES, _NODES = 10, 16
+_SMOOTH = 4.0  # records: spread of noise from which on estimates are smooth on an interval of 1
+_SMOOTHEST = 16.0  # records: spread from which on few nodes are enough
+_DENSE = 2  # answers for each node: fewer answers between two integers are computed directly
+_AT_ONCE = 1 << 14  # answers interpolated at once
+
+
+def smooth_estimates(cells: IndependentCells) -> CellEstimates | None:
+    """Return the estimates of many cells with one answer each under the same continuous noise, None for other cells.
+
+    Between two integers, the densities of answers have no kink. So means, deviations, evidence and P[K <= k] are smooth
+    functions of the answer, and polynomials through 10 or 16 Chebyshev nodes approximate them. A quantile rises by one
+    where such a probability falls below its level.
+
+    Source: Berrut and Trefethen (2004), Barycentric Lagrange interpolation, eq. (4.2), (5.4).
+
+    Numerical error: 1e-11 standard deviations in means.
+    """
+    answers = cells.cell_answers[0]
+    if len(cells.cell_answers) > 1 or answers.nodes.size < cells.cells:
+        return None
+    size = _node_count(answers)
+    floors, owners, answered = np.unique(np.floor(answers.answers), return_inverse=True, return_counts=True)
+    dense = answered > _DENSE * size
+    if not size or not dense.any():
+        return None
+    is_dense = dense[owners]
+    groups = (np.cumsum(dense) - 1)[owners[is_dense]]
+    interpolated = _interpolated_estimates(cells, floors[dense], groups, answers.answers[is_dense], size)
+    order = np.argsort(answers.nodes)
+    if is_dense.all():
+        return interpolated.ordered(order)
+    direct = cells.with_answers(answers.answers[~is_dense]).direct_estimates()
+    joined = CellEstimates._make(map(np.append, interpolated, direct))
+    return joined.ordered(np.argsort(np.argsort(~is_dense, kind="stable"))[order])
+
+
+def _node_count(answers: LevelAnswers) -> int:
+    """Return the number of nodes between two integers; 0 if estimates are not smooth enough."""
+    noise = answers.mechanism
+    if not isinstance(noise, SymmetricNoise) or noise.is_discrete or answers.suppressed.any():
+        return 0
+    law = noise.errors
+    reach = law.spread * (_SMOOTH if law.is_geometric else 1.0)
+    return 0 if reach < _SMOOTH else _FEW_NODES if reach >= _SMOOTHEST else _NODES
+
+
+def _interpolated_estimates(
+    cells: IndependentCells, floors: Reals, owners: Counts, answers: Reals, size: int
+) -> CellEstimates:
+    """Return the estimates of answers by polynomials on the unit interval above each floor."""
+    nodes = (1 + chebpts2(size)) / 2
+    at_nodes = cells.with_answers((floors[:, None] + nodes).ravel())
+    estimates = CellEstimates._make(column.reshape(-1, size) for column in at_nodes.direct_estimates())
+    shares = answers - floors[owners]
+    reals = [estimates.mean, estimates.std, estimates.log_evidence]
+    mean, std, evidence = _barycentric_values(nodes, reals, owners, shares)
+    quantiles = [column[owners, 0] for column in estimates[2:5]]
+    # from the quantile at the first node on, one more where P[K <= k] is too small
+    increases = [column[:, -1] - column[:, 0] for column in estimates[2:5]]
+    steps = [
+        (number, step) for number, increase in enumerate(increases) for step in range(int(increase.max(initial=0)))
+    ]
+    if steps:
+        starts = [estimates[2 + number][:, 0] + step for number, step in steps]
+        node_chances = at_nodes.chances(np.repeat(np.array(starts), size, axis=1))
+        at_answers = _barycentric_values(nodes, node_chances.reshape(len(steps), -1, size), owners, shares)
+        for (number, step), chances_of_step in zip(steps, at_answers, strict=True):
+            missing = chances_of_step < _QUANTILES[number] * (1 - TIE)
+            quantiles[number][missing & (step < increases[number][owners])] += 1
+    median, low, high = quantiles
+    return CellEstimates(mean, std, median, low, high, evidence)
+
+
+def _barycentric_values(nodes: Reals, functions: Sequence[Reals] | Reals, owners: Counts, shares: Reals) -> Reals:
+    """Return polynomials through values at nodes, evaluated within the unit interval by the barycentric formula.
+
+    Shapes: several (rows, owners, nodes), owners (answers,), shares (answers,); result (rows, answers).
+    """
+    signs = (-1.0) ** np.arange(nodes.size)
+    signs[[0, -1]] /= 2
+    results = np.empty((len(functions), shares.size))
+    for start in range(0, shares.size, _AT_ONCE):
+        chunk = slice(start, start + _AT_ONCE)
+        distance = shares[chunk, None] - nodes
+        is_at_node = distance == 0
+        weights = signs / np.where(is_at_node, 1.0, distance)
+        weights = np.where(is_at_node.any(axis=1)[:, None], is_at_node, weights)
+        weights /= weights.sum(axis=1)[:, None]
+        for row, values in zip(results, functions, strict=True):
+            row[chunk] = np.einsum("an,an->a", weights, values[owners[chunk]])
+    return results
