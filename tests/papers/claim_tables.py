@@ -48,7 +48,8 @@ def table(section: str) -> str:
     number = sum(len(_claims_of(key)) for key in keys)
     lines = [row(key, claim) for key in keys for claim in others(key)]
     in_full = f"{number - len(lines)} hold" if number > len(lines) else "none holds"
-    head = f"Of {number} claims, {in_full} in full. If a line states no other verdict, its claim holds in part:"
+    rest = "The others" if number > len(lines) else "They"
+    head = f"Of {number} claims, {in_full} in full. {rest} hold in part, unless their line says otherwise:"
     return "\n".join([head, "", *lines]) + "\n"
 
 

@@ -386,7 +386,7 @@ def test_numbers_outside_figures_are_told_by_paper() -> None:
     assert [len(nc.claims(key)) for key in ("naldi2014", "breutigam", "ours")] == [4, 2, 0]
     assert len(nc.claims()) == 7
     with pytest.raises(
-        ValueError, match=r"must be one of naldi.*, got 'naldi2015.1': for those of a figure use figure"
+        ValueError, match=r"must be one of naldi.*, got 'naldi2015.1': for claims about a figure use figure"
     ):
         nc.claims("naldi2015.1")
 

@@ -127,7 +127,7 @@ def _left_extent(frame: Frame) -> float:
     texts = [mark for mark in frame.marks if isinstance(mark, TextMark) and mark.anchor == "end"]
     labels = [_text_extent(mark) - mark.place[0] for mark in texts]
     numbers = [] if frame.y is None or not frame.y.has_numbers else [number for _, number in frame.y.ticks]
-    first = -min((start for start, _ in _number_spans(frame)), default=0.0)
+    first = -min((start for start, _ in _spans_of_axis_numbers(frame)), default=0.0)
     return max(0.0, first, *labels, *(text_width(number, _NUMBER) + _GAP for number in numbers))
 
 
@@ -135,11 +135,11 @@ def _right_extent(frame: Frame) -> float:
     """Return the distance from the left end of the axes to the right end of the widest part of the frame."""
     texts = [mark for mark in frame.marks if isinstance(mark, TextMark) and mark.anchor != "end"]
     notes = [text_width(note, _NOTE) for note in frame.notes]
-    numbers = [end for _, end in _number_spans(frame)]
+    numbers = [end for _, end in _spans_of_axis_numbers(frame)]
     return max(frame.size[0] + _MARGIN, *(mark.place[0] + _text_extent(mark) for mark in texts), *notes, *numbers)
 
 
-def _number_spans(frame: Frame) -> list[Point]:
+def _spans_of_axis_numbers(frame: Frame) -> list[tuple[float, float]]:
     """Return the start and the end of each number below the x axis, in pixels from the left end of the axis."""
     if not frame.x.has_numbers:
         return []

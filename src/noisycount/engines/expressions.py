@@ -126,7 +126,7 @@ def _with_blank_literals(predicate: tree.Predicate, values: list[Any]) -> tree.P
 
 
 def blank_name(number: int) -> str:
-    """Return the name of a blank's value in statements."""
+    """Return the name of the bind parameter for a blank, a literal that a prepared statement leaves open."""
     return f"value_{number}"
 
 

@@ -52,7 +52,7 @@ class Atoms(Shown):
 
     def __init__(self, size: int, rates: Sequence[float] | Reals, questions: Iterable[Iterable[int]] = ()) -> None:
         object.__setattr__(self, "size", whole_number(size, "size"))
-        object.__setattr__(self, "rates", _checked_rates(rates))
+        object.__setattr__(self, "rates", _checked_atom_rates(rates))
         object.__setattr__(self, "questions", self.checked(questions))
 
     @classmethod
@@ -77,7 +77,7 @@ class Atoms(Shown):
             >>> [sorted(question) for question in two.questions]
             [[2, 3], [1, 3]]
         """
-        shares = _predicate_rates(rates)
+        shares = _checked_predicate_rates(rates)
         if len(shares) > _MOST_PREDICATES:
             raise ValueError(
                 f"rates must be those of at most {_MOST_PREDICATES} predicates, as each combination of predicates is "
@@ -105,7 +105,7 @@ class Atoms(Shown):
             >>> nc.Atoms.disjoint(400, [0.5, 0.25]).rates
             (0.5, 0.25, 0.25)
         """
-        shares = _predicate_rates(rates)
+        shares = _checked_predicate_rates(rates)
         total = math.fsum(shares)
         if total > 1 + _SUM_TOLERANCE:
             raise ValueError(f"rates of disjoint predicates must add up to at most 1, got {total}")
@@ -127,7 +127,7 @@ class Atoms(Shown):
             >>> nc.Atoms.nested(1000, [0.25, 0.5]).rates
             (0.25, 0.25, 0.5)
         """
-        shares = _predicate_rates(rates)
+        shares = _checked_predicate_rates(rates)
         if shares != sorted(shares):
             raise ValueError(f"rates of nested predicates must not fall, got {shares}: sort them")
         steps = np.diff([0.0, *shares, 1.0]).tolist()
@@ -196,16 +196,16 @@ def _check_atom_number(number: object, last: int) -> int:
     raise ValueError(f"question must hold numbers of atoms from 0 to {last}, got {number!r}")
 
 
-def _predicate_rates(rates: Sequence[float]) -> list[float]:
-    """Return the rates of predicates, each a probability."""
+def _checked_predicate_rates(rates: Sequence[float]) -> list[float]:
+    """Return the rates of predicates as floats. Raise ValueError if there are none, or one is not a probability."""
     shares = [closed_probability(rate, "rates") for rate in _numbers_of_array(rates)]
     if not shares:
         raise ValueError("rates must have the rate of at least one predicate, got none")
     return shares
 
 
-def _checked_rates(rates: ArrayLike) -> tuple[float, ...]:
-    """Return the rates of all atoms, which sum to 1."""
+def _checked_atom_rates(rates: ArrayLike) -> tuple[float, ...]:
+    """Return the rates of all atoms. Raise ValueError if they do not sum to 1, except for rounding."""
     shares = [closed_probability(rate, "rates") for rate in _numbers_of_array(rates)]
     total = math.fsum(shares)
     if not abs(total - 1) <= _SUM_TOLERANCE:

@@ -68,7 +68,7 @@ def claims(paper: str | None = None) -> tuple[Claim, ...]:
     if selected:
         return tuple(claim for candidate in selected for claim in candidate.claims())
     keys = ", ".join(candidate.key for candidate in PAPERS)
-    raise ValueError(f"paper must be one of {keys}, got {paper!r}: for those of a figure use figure(key).claims")
+    raise ValueError(f"paper must be one of {keys}, got {paper!r}: for claims about a figure use figure(key).claims")
 
 
 def select_keys(names: Sequence[str]) -> list[str]:

@@ -347,7 +347,7 @@ def _check_rule(rules: Sequence[Rules]) -> None:
 
 
 def _rules_of_kind(query: Query) -> Rules:
-    """Yield the rules of a single count, of several counts and of a table by keys."""
+    """Yield the rules about arguments that belong together: those of one count, several counts, or a table by keys."""
     is_several = query.is_list or len(query.wheres) > 1
     yield query.by is not None and is_several, "give {by} with one {wheres}, or several {wheres} without {by}"
     grouped = {name: bool(getattr(query, name)) for name in ("other", "margins", "groups_per_unit", "cumulative")}

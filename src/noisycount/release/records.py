@@ -201,7 +201,7 @@ class Records(Shown, Closeable):
 def _named_source(
     place: Path | str | ServedTable, stated: DatasetSettings, catalog: Catalog, checked: CheckedFiles | None = None
 ) -> tuple[str, LazySource]:
-    """Return the name of the data set that records belong to, and their source, which is not described yet."""
+    """Return the name of the data set that records belong to, and their source. Its schema is not set yet."""
     if isinstance(place, ServedTable):
         name, relations = _served_name(place, stated, catalog)
         former, certificates = catalog.written.get(name), EngineCertificates(catalog.folder)
@@ -215,9 +215,10 @@ def _named_source(
 def _group_source(
     group: TableGroup, stated: DatasetSettings, catalog: Catalog, checked: Mapping[str, CheckedFiles]
 ) -> tuple[str, TableGroupSource]:
-    """Return the name of a data set of several tables, and its source, which is not described yet.
+    """Return the name of a data set of several tables, and its source. The schema of the source is not set yet.
 
-    No table of persons may belong to another data set. A public look-up may. `checked` has a recent check of tables.
+    `checked` has a recent check of tables. Raise ConfigError if a table of persons belongs to another data set. A
+    public look-up may belong to one.
     """
     former = catalog.written.get(stated.name)
     sources: dict[str, LazySource] = {}

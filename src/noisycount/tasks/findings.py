@@ -298,7 +298,10 @@ def file_format_lines(form: FileFormat, faults: Mapping[str, str]) -> Iterator[t
 
 
 def _dataset_lines(inspection: Inspection, findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield the lines of the table of the data set, with the choices as comments behind them."""
+    """Yield the lines of the TOML table `[datasets.NAME]`.
+
+    The statements among which the owner must choose follow at its end, as comments.
+    """
     proposed_lines = _statement_lines(inspection, (proposal for finding in findings for proposal in finding.proposals))
     for finding in findings:
         if lines := _statement_lines(inspection, finding.choices):

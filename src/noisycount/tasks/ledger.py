@@ -135,15 +135,12 @@ def _rows_words(newest: Head, known_head: Head | None) -> str:
     rows = counted_noun("row", newest.number)
     if known_head is None:
         themselves = "itself" if newest.number == 1 else "themselves"
-        return f"{rows}, consistent in {themselves}; not compared with a head that was written down"
+        return f"{rows}, consistent in {themselves}; not compared with a saved head"
     later = newest.number - known_head.number
     if not later:
-        return f"{rows}, each as it was written: the last has the head that was written down"
+        return f"{rows}, each as it was written: the last has the saved head"
     after = "1 after it is consistent in itself" if later == 1 else f"{later:,} after it are consistent in themselves"
-    return (
-        f"{rows}, each as it was written up to row {known_head.number:,}, which has the head that"
-        f" was written down; the {after}"
-    )
+    return f"{rows}, each as it was written up to row {known_head.number:,}, which has the saved head; the {after}"
 
 
 def account_table(owner: str, accounts: Sequence[Account]) -> Table:

@@ -247,9 +247,10 @@ def _missing_figure_reason(answers: AnswersSoFar) -> str:
 
 
 def _read_atoms(answers: AnswersSoFar, background: BackgroundKnowledge) -> Atoms | None:
-    """Return the atoms from the file or the rate; None if there is no file, and no rate or more than one question.
+    """Return the atoms: groups of records with the same true answer to each question.
 
-    Raises NoisyCountError if the size is not public, or if the rate is uncertain, 0 or 1.
+    They are read from the file. Without a file they follow from the rate, if there is one rate and one question;
+    otherwise this is None. Raises NoisyCountError if the size is not public, or if the rate is uncertain, 0 or 1.
     """
     size = background.size or answers.size
     if background.atoms is None and (background.rate is None or len(answers.questions) > 1):

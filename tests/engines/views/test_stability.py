@@ -150,7 +150,7 @@ REFUSED = {
     "SELECT person FROM seen ASOF JOIN ill ON seen.person = ill.person AND seen.x > ill.cost": "it has ASOF JOIN",
     "SELECT person, unnest(xs) AS x FROM lists": "of which nothing can be proved",
     "SELECT l.person, u.x FROM lists l, unnest(l.xs) AS u (x)": "of which nothing can be proved",
-    "SELECT a.p AS person FROM seen AS a (p)": "other names of columns",
+    "SELECT a.p AS person FROM seen AS a (p)": "renames the columns of 'a'",
     "SELECT town FROM seen": "none of its columns is named 'person'",
     "SELECT t.year AS person FROM seen s JOIN years t USING (town)": NOT_ONE,
     "SELECT z AS person FROM either": MIXED,

@@ -38,16 +38,16 @@ def test_an_intact_ledger_is_verified(run: Run, here: Path) -> None:
     head = Head.read(told["head"])
     assert head.number == 5
     shown = run("ledger", "verify").output
-    assert "5 rows, consistent in themselves; not compared with a head that was" in shown
+    assert "5 rows, consistent in themselves; not compared with a saved head" in shown
     assert f"head: {head}\n" in shown
     assert "Write the head down" in shown
     again = run("ledger", "verify", "--head", f"4:{head.hash[:32]}").output
     assert "Write the head down" not in again
     rows = run("ledger", "export", "--json").object["rows"]
     earlier = run("ledger", "verify", "--head", f"4:{rows[3]['hash']}").output
-    assert "5 rows, each as it was written up to row 4, which has the head" in earlier
+    assert "5 rows, each as it was written up to row 4, which has the saved head" in earlier
     whole = run("ledger", "verify", "--head", str(head)).words
-    assert "5 rows, each as it was written: the last has the head that was written down" in whole
+    assert "5 rows, each as it was written: the last has the saved head" in whole
     compared = run("ledger", "verify", "--head", str(head), "--json").object["compared"]
     assert (told["compared"], compared) == (None, str(head))
 

@@ -403,7 +403,7 @@ def test_a_ledger_that_lost_its_end_is_told_by_a_head(run: Run, here: Path) -> N
     head = run("ledger", "verify", "--json").object["head"]
     with Ledger.open(f"sqlite:///{here}/ledger.db") as ledger:
         change(ledger, "DELETE FROM ledger WHERE number > 8")
-    assert "not compared with a head that was written down" in run("ledger", "report").output
+    assert "not compared with a saved head" in run("ledger", "report").output
     assert run("ledger", "report", "--json").object["compared"] is None
     shown = run("ledger", "report", "--head", head)
     assert (shown.status, "NOT VERIFIED: row 9 is missing" in shown.output) == (5, True)

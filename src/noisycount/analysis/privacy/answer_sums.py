@@ -480,7 +480,7 @@ class Terms:
         low = np.where(negative, at_threshold, errors)
         between = self.errors.between(low, np.abs(distances))
         terms = np.where(negative, -values, values) * between
-        uncertain = np.abs(values) * self.errors.uncertainty(low, np.abs(distances))
+        uncertain = np.abs(values) * self.errors.error_of_between(low, np.abs(distances))
         uncertainty = float(uncertain.sum())
         uncertainty += _LOST * float(np.abs(values[between < _UNDERFLOWS]).sum())
         uncertainty += self.excess.uncertainty(self.points.offsets, self.points.weights * between)

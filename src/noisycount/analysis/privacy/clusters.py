@@ -120,16 +120,16 @@ class Clusters:
         Both objects have one number, and the same values. X and Z are independent given the case; `chances` are the
         probabilities of the cases. Without moments the upper bound is infinite.
         """
-        most = self._upper_minimum(other, chances) if self.tables.shape[2] > 1 else math.inf
+        most = self._upper_bound_of_minimum(other, chances) if self.tables.shape[2] > 1 else math.inf
         unit = math.exp(self.starts[0])
-        return unit * self._lower_minimum(other, chances), unit * most
+        return unit * self._lower_bound_of_minimum(other, chances), unit * most
 
-    def _lower_minimum(self, other: Self, chances: Reals) -> float:
+    def _lower_bound_of_minimum(self, other: Self, chances: Reals) -> float:
         """Return the lower bound of `expected_minimum`, from P[X >= x]·P[Z >= x] summed over the values."""
         both = _cumulative_masses_from(self.tables[:, 0, 0]) * _cumulative_masses_from(other.tables[:, 0, 0])
         return float(chances @ (both[:, 1:] @ np.diff(self._relative_values)))
 
-    def _upper_minimum(self, other: Self, chances: Reals) -> float:
+    def _upper_bound_of_minimum(self, other: Self, chances: Reals) -> float:
         """Return the upper bound of `expected_minimum`, from the means of the clusters.
 
         If X and Z are in different clusters, the minimum is the mean of the lower cluster; otherwise it is the smaller

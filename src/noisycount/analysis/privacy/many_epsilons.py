@@ -213,7 +213,7 @@ class TermRows:
         low = np.where(distances < 0, at_threshold, answers[:, None] - self._offsets)
         between = errors.between(low, np.abs(distances))
         gains = (sizes * between).sum(axis=1)
-        uncertainties = (sizes * errors.uncertainty(low, np.abs(distances))).sum(axis=1)
+        uncertainties = (sizes * errors.error_of_between(low, np.abs(distances))).sum(axis=1)
         uncertainties = uncertainties + _LOST * (sizes * (between < _UNDERFLOWS)).sum(axis=1)
         uncertainties = uncertainties + self._uncertainties(between)
         chances = errors.exceedance(at_threshold[:, 0])

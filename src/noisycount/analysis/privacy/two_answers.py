@@ -94,14 +94,14 @@ class WeightedWindow:
         misjudged_weight = above * self._weight_outside(self.above, 0.0)
         return misjudged_weight + below * self._weight_outside(self.below, self.factor - 1)
 
-    def _weight_outside(self, inside: Reals, more: float) -> float:
-        """Return an upper bound of the weight of one side outside of the window.
+    def _weight_outside(self, inside: Reals, excess: float) -> float:
+        """Return an upper bound of the weight that one side has outside of the window.
 
         Args:
             inside: Weights of this side in the window.
-            more: Difference of the total weight of this side from δ₊ without noise.
+            excess: Total weight of this side minus δ₊ without noise (`known`): 0 above the threshold, e^ε − 1 below it.
         """
-        return max(0.0, self.known.upper + more - float(inside.sum())) + self.error
+        return max(0.0, self.known.upper + excess - float(inside.sum())) + self.error
 
 
 def _without_end(side: Reals, weight: float) -> Reals:

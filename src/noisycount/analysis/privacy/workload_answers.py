@@ -339,10 +339,8 @@ def workload_answers(workload: workloads.Workload) -> Divergences:
     moves = workloads.moves_of_two(workload) if len(workload.rates) <= _MOST_PATTERNS else ()
     if not 0 < len(moves) <= workloads.MOST_MOVES:
         raise ValueError(
-            f"questions must be at most {MOST_ANSWERS} for an exact curve, got {len(workload.mechanisms)}; "
-            f"bounds of the curve allow {workloads.MOST_MOVES} different pairs of atoms (records that agree in all "
-            f"true answers), and these questions have more, with {len(workload.rates)} atoms: ask fewer questions, "
-            "or add up the ε of the worst case"
+            f"questions must be at most {MOST_ANSWERS} for an exact curve, got {len(workload.mechanisms)}, and there "
+            f"are too many atoms ({len(workload.rates)}) for bounds: ask fewer, or add up the ε of the worst case"
         )
     fewer = _FEWER if is_within_reach(workload.select(range(_FEWER))) else 1  # questions with an exact curve
     return workloads.BoundedWorkload(workload_answers(workload.select(range(fewer))), moves)

@@ -180,7 +180,7 @@ class Split:
     def _tilted(self) -> TiltedWeights:
         """Tilted weights of the children's counts, with tilts in nats a record.
 
-        The constants include the log prior weight of all their lowest counts.
+        The `constants` (log normalisers) include the log prior weight of the children's lowest counts.
         """
         middle = self.targets[:, self._zone_count // 2]
         base = self.division.tilt(middle, self.lows.shape[1])

@@ -164,8 +164,9 @@ class FrameSource(EngineSource):
     def has_exact_version(self) -> bool:
         """True if the version digests everything that is counted, so that a count detects every change.
 
-        The digest contains the unit as queries see its column (in microseconds, as DOUBLE or as a text), but units are
-        counted in their own type. That loses differences in some types.
+        The digest contains the units as queries see their column: in microseconds, as DOUBLE or as text. Units are
+        counted by their original values. In some types two units differ, but have equal values in the digest: then this
+        is False.
         """
         return self.unit is None or self.types[self.unit] in _EXACT_UNITS
 

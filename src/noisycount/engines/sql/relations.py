@@ -134,7 +134,7 @@ class ServerRelations:
     def find(self, schema: str | None, name: str) -> BaseTable | ViewDefinition:
         """Return the relation that a definition means; see `views.relations.Relations`."""
         if schema is None:
-            raise UnprovenError(f"it reads {name!r}, which is the server's own")
+            raise UnprovenError(f"it reads {name!r}, a system table of the server: read only your own tables")
         if (schema, name) not in self.known:
             self.known[schema, name] = self._read(schema, name)
         return self.known[schema, name]

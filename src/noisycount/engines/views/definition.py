@@ -354,7 +354,9 @@ def _flat_joins(join: exp.Join | None, node: exp.Expr) -> Iterator[tuple[exp.Joi
         yield from _flat_joins(join, node.this)
     elif isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier) and not node.args.get("catalog"):
         if (alias := node.args.get("alias")) is not None and alias.columns:
-            raise UnprovenError(f"it gives {node.alias_or_name!r} other names of columns: name them in a view")
+            raise UnprovenError(
+                f"it renames the columns of {node.alias_or_name!r} in FROM: rename them with AS in a view"
+            )
         yield join, node
     else:
         raise UnprovenError(f"it reads {node.sql()[:60]!r}, of which nothing can be proved")

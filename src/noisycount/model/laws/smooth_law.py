@@ -107,7 +107,7 @@ class Grid:
         return self.select(self.first_integers <= self.last_integers)
 
 
-class Limits(NamedTuple):
+class BlockLimits(NamedTuple):
     """Largest length and steepness of a block.
 
     Attributes:
@@ -124,7 +124,7 @@ def grid_between(
     ends: tuple[float, float],
     support: tuple[float, float],
     fine: Sequence[tuple[float, float]],
-    limits: Limits,
+    limits: BlockLimits,
 ) -> Grid:
     """Return the blocks for sums of e^log_weight times other functions over the integers.
 
@@ -176,7 +176,7 @@ def _rules_of_all_levels() -> tuple[Reals, Reals]:
     return np.array([nodes for nodes, _ in rules]), np.log([weights for _, weights in rules])
 
 
-_LIMITS = Limits(
+_LIMITS = BlockLimits(
     steepest=4.0,  # nats: up to this change, the rule has double precision
     negligible=50.0,  # nats: terms below e^−50 of a sum do not change it as a double
 )
@@ -252,7 +252,7 @@ def mesh_points(
     coarsest: float,
 ) -> MeshPoints:
     """Return the points for sums of e^log_weight times other functions over the integer offsets."""
-    limits = Limits(_STEEPEST, coarsest)
+    limits = BlockLimits(_STEEPEST, coarsest)
     grid = grid_between(log_weight, ends, support, fine, limits)
     offsets, rules, inside = grid.points()
     run_points = offsets[inside]

@@ -155,7 +155,7 @@ class CertifiedErrorLaw(ErrorLaw):
         return True
 
     @abstractmethod
-    def uncertainty(self, low: Reals, widths: Reals) -> Reals | float:
+    def error_of_between(self, low: Reals, widths: Reals) -> Reals | float:
         """Return the additional absolute error of each mass that `between` returns."""
 
 
@@ -166,7 +166,7 @@ class ClosedForm(CertifiedErrorLaw):
 
     __slots__ = ()
 
-    def uncertainty(self, low: Reals, widths: Reals) -> float:  # noqa: ARG002  (of no mass)
+    def error_of_between(self, low: Reals, widths: Reals) -> float:  # noqa: ARG002  (of no mass)
         """Return 0."""
         return 0.0
 

@@ -277,8 +277,8 @@ class SumLaw(CertifiedErrorLaw):
         masses[near] += self._interval_masses(np.full_like(below, self.first), below)
         return masses
 
-    def uncertainty(self, low: Reals, widths: Reals) -> Reals:
-        """Return the error of masses that are differences of nearly equal tails; 0 if integrals replace them."""
+    def error_of_between(self, low: Reals, widths: Reals) -> Reals:
+        """Return the error of each mass of `between` that is a difference of nearly equal tails; 0 for an integral."""
         starts, lengths = self._mirror_intervals(low, widths)
         errors = np.zeros(starts.shape)
         differs = ~self._has_windows(starts, lengths)

@@ -284,7 +284,7 @@ def _gap_to_pole(law: CellLaw) -> float:
     return SHAPE / float(law.means[law.weights > 0].max())
 
 
-def _power_bases(law: CellLaw, gaps: Complexes | Reals) -> Complexes | Reals:
+def _generating_function_bases(law: CellLaw, gaps: Complexes | Reals) -> Complexes | Reals:
     """Return the bases of the power −shape in the generating functions of the components, on a last axis."""
     means = law.means[law.weights > 0]
     return 1 - means / means.max() + gaps[..., None] * (means / SHAPE)
@@ -292,7 +292,7 @@ def _power_bases(law: CellLaw, gaps: Complexes | Reals) -> Complexes | Reals:
 
 def _weighted_components(law: CellLaw, gaps: Complexes | Reals) -> Complexes | Reals:
     """Return the generating functions of the components times their weights."""
-    return law.weights[law.weights > 0] / _power_bases(law, gaps) ** SHAPE
+    return law.weights[law.weights > 0] / _generating_function_bases(law, gaps) ** SHAPE
 
 
 def _tilted_moments(law: CellLaw, gaps: Reals) -> tuple[Reals, Reals]:
@@ -300,7 +300,7 @@ def _tilted_moments(law: CellLaw, gaps: Reals) -> tuple[Reals, Reals]:
     parts = _weighted_components(law, gaps)
     shares = parts / (law.zero + parts.sum(axis=-1, keepdims=True))
     places = 1 + (_gap_to_pole(law) - gaps[:, None])
-    means = law.means[law.weights > 0] * places / _power_bases(law, gaps)
+    means = law.means[law.weights > 0] * places / _generating_function_bases(law, gaps)
     average = (shares * means).sum(axis=-1)
     squares = (shares * (means + means**2 * (1 + 1 / SHAPE))).sum(axis=-1)
     return average, squares - average**2

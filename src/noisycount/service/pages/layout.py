@@ -1,4 +1,4 @@
-"""The frame of every page, style and script, pages in place of refusals, and the login."""
+"""Parts that all pages share: their frame, static files, error pages, downloads and the login."""
 
 import csv
 import json

@@ -156,15 +156,15 @@ def _wider_rate(refinement: Refinement, rate: Rate) -> Rate | None:
     """Return the rate with the smallest one-digit deviation under which the answers do not contradict it."""
     size = refinement.assumed.population.records
     difference = max(abs(answer / size - rate.mean) for answer in refinement.answers)
-    for deviation in _rounded_deviations(rate, difference / 4):
+    for deviation in _wider_deviations(rate, difference / 4):
         assumed = Assumed.from_rate(size, Rate(rate.mean, deviation))
         if Refinement.from_answers(refinement.answers, assumed, refinement.noises).posterior.surprise >= _UNSURPRISING:
             return assumed.rate
     return None
 
 
-def _rounded_deviations(rate: Rate, smallest: float) -> Iterator[float]:
-    """Yield deviations of one digit above that of the rate, from the power of ten below `smallest` on."""
+def _wider_deviations(rate: Rate, smallest: float) -> Iterator[float]:
+    """Yield larger deviations than that of the rate, each of one digit, from the power of ten below `smallest` on."""
     largest = math.sqrt(rate.mean * (1 - rate.mean))
     for exponent in range(math.floor(math.log10(smallest)), 0):
         for digit in range(1, 10):

@@ -56,7 +56,7 @@ def stored_count(key: str, source: str | None, configuration: Config) -> tuple[i
     entry = _stored_entry(key, source, configuration)
     if asks_for_table(entry):
         raise NoisyCountError(
-            f"--key {key!r}: that is a table, whose counts it knows: leave --size, --rate and --strata out"
+            f"--key {key!r} is a table, which is refined without --size, --rate and --strata: leave them out"
         )
     answer, epsilon = entry.answer, entry.loss.epsilon
     if not isinstance(answer, int) or epsilon is None:
