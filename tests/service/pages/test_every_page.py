@@ -67,7 +67,7 @@ def test_an_officer_comes_to_the_ledger_and_the_report(chromium: Browser, servic
         assert opened.page.get_by_role("heading", name="Ledger").count() == 1
         opened.page.get_by_text("Is the ledger as it was written?").click()
         opened.page.get_by_role("link", name="Check every row now").click()
-        opened.page.get_by_text("not compared with a head").or_(
+        opened.page.get_by_text("not compared with a saved head").or_(
             opened.page.get_by_text("nothing was verified")
         ).wait_for()
         assert opened.page.locator('a[href^="/ask"]').count() == 0

@@ -59,7 +59,7 @@ def test_a_backup_says_how_to_restore_it(run: Run, here: Path) -> None:
     (data / name).touch()
     lines = run("ledger", "backup", "a copy", "--copies").output.splitlines()
     assert lines[0] == "copied ledger.db, with 1 file of ledger.db.data, to a copy"
-    assert "3 rows, consistent in themselves; not compared with a head that was" in lines[1]
+    assert "3 rows, consistent in themselves; not compared with a saved head" in lines[1]
     assert [line for line in lines if line.startswith("head: 3:")]
     assert lines[-2:] == ["cp -p 'a copy/ledger.db' ledger.db", "cp -pR 'a copy/ledger.db.data'/. ledger.db.data"]
     assert (here / "a copy/ledger.db.data" / name).exists()

@@ -133,7 +133,7 @@ def test_a_count_of_the_ledger_is_refined_by_its_key(run: Run, refused: Refused,
     assert WHOLE in refused("refine", *key, *known, "--ranks")
     words = ("--by", "female", "--groups-per-unit", "1", "--epsilon", "0.1", "--json")
     table = run("count", "survey", *words).object["key"]
-    assert "that is a table" in refused("refine", "--key", table, *known)
+    assert "is a table" in refused("refine", "--key", table, *known)
 
 
 def test_there_is_one_noise_or_one_an_answer(refused: Refused) -> None:
