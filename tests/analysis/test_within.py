@@ -443,7 +443,7 @@ def test_a_chain_of_one_price_is_one_answer() -> None:
     """No answer comes before it."""
     chain = StoppedChain.from_scales([Fraction(10)], [30])
     counts = np.array([0.0, 29.0, 30.0, 31.0, 60.0])
-    stops = (chain.beyond(counts, counts) + chain.short(counts, counts))[0]
+    stops = (chain.stopped_above(counts, counts) + chain.stopped_below(counts, counts))[0]
     expected = [nc.DiscreteLaplace(10).errors.exceedance(np.array([30 - count]))[0] for count in counts]
     assert stops == pytest.approx(expected, rel=1e-12)
 
@@ -458,7 +458,7 @@ def test_a_stopped_chain_has_no_rho_of_its_last_price() -> None:
     scales = [Fraction(1 / price) for price in prices.tolist()]
     chain = StoppedChain.from_scales(scales, [1] * prices.size)
     counts = np.array([0.0])
-    reached = (chain.beyond(counts, np.array([1.0])) + chain.short(counts, counts))[:, 0]
+    reached = (chain.stopped_above(counts, np.array([1.0])) + chain.stopped_below(counts, counts))[:, 0]
     losses = order * prices - order * (order - 1) * prices**2 / 2
     capped = 1 - reached.sum()
     mean = reached @ np.exp(losses) + capped * math.exp(losses[-1] - 2 * order * prices[-1])
@@ -473,7 +473,7 @@ def test_where_a_chain_stopped_tells_no_more_than_its_last_answer() -> None:
     shares = []
     for count in (answer - 30, answer - 1, answer):
         counts = np.array([float(count)])
-        chance = rule.chain.beyond(counts, counts + answer - count) - rule.chain.beyond(
+        chance = rule.chain.stopped_above(counts, counts + answer - count) - rule.chain.stopped_above(
             counts, counts + answer - count + 1
         )
         shares.append(chance[place, 0] / Brute.law(np.array(answer - count), law.scale))

@@ -54,7 +54,7 @@ class LiveSource(MemorySource):
         return self.owner_edition is not None
 
     @property
-    def edition(self) -> str | None:
+    def stated_edition(self) -> str | None:
         """Edition of the owner."""
         return self.owner_edition
 

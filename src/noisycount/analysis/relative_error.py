@@ -12,7 +12,7 @@ from noisycount.model.concentrated import l1_sensitivity
 from noisycount.model.half_width import readable_epsilon_within
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.laplace import Laplace, LaplaceKernel
-from noisycount.model.sampling.scalar import as_written, price_as_written
+from noisycount.model.sampling.scalar import fraction_as_written, price_as_written
 from noisycount.model.searches import bracket_root, first_whole
 from noisycount.validation import LARGEST_WHOLE, RationalLike, open_probability, positive_number, whole_number
 
@@ -243,7 +243,9 @@ def readable_epsilon(count: float, within: float, confidence: float) -> Fraction
         Fraction(3, 20)
     """
     epsilon_for_relative_error(count, within, confidence)  # raises errors with the names of these arguments
-    return readable_epsilon_within(as_written(within, "within") * as_written(count, "count"), confidence)
+    return readable_epsilon_within(
+        fraction_as_written(within, "within") * fraction_as_written(count, "count"), confidence
+    )
 
 
 def epsilon_of_group(
@@ -311,7 +313,7 @@ def affordable_answers(
 
     def price(answers: int) -> Fraction:
         """Return the ε of each of the given number of answers."""
-        return as_written(epsilon_for_accuracy(alpha, beta, answers, noise), "epsilon")
+        return fraction_as_written(epsilon_for_accuracy(alpha, beta, answers, noise), "epsilon")
 
     if not together:
         return available // price(1)

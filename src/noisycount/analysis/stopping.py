@@ -106,7 +106,7 @@ class StoppedChain:
         sums = self._parts[side][prices] * np.exp(-depths) * np.expm1(-self._falls[side][prices] * lengths[:, None])
         return np.expm1(-rates * lengths) / np.expm1(-rates) - sums.sum(axis=1)
 
-    def beyond(self, counts: Reals, edges: Reals) -> Reals:
+    def stopped_above(self, counts: Reals, edges: Reals) -> Reals:
         """Return P[the chain stops at this price with an answer >= edge], for edge >= count: shape (prices, counts)."""
         rates, ends, before = self.rates[:, None], self.thresholds[:, None], self._before[:, None]
         is_far = edges >= before
@@ -120,7 +120,7 @@ class StoppedChain:
         chances *= self._peaks[:, None]
         return chances
 
-    def short(self, counts: Reals, edges: Reals) -> Reals:
+    def stopped_below(self, counts: Reals, edges: Reals) -> Reals:
         """Return P[the chain stops at this price with an answer < edge], for edge <= count: shape (prices, counts)."""
         rates, before, slower = self.rates[:, None], self._before[:, None], self._slower[:, None]
         is_far = edges > before
@@ -144,7 +144,7 @@ class StoppedChain:
         inside = np.flatnonzero(prices < self.rates.size)
         return prices[inside], inside
 
-    def unstopped(self, counts: Reals, reach: int) -> tuple[Reals, Reals]:
+    def tails_without_stop(self, counts: Reals, reach: int) -> tuple[Reals, Reals]:
         """Return P[the answer of a chain that never stops is more than `reach` above the count], and P[… below it]."""
         last = np.full(counts.size, self.rates.size - 1)
         rate, end = self.rates[-1], self.thresholds[-1]
@@ -163,7 +163,9 @@ class StoppedChain:
         """
         stopped = np.sum(self.thresholds[:, None] >= high, axis=0)
         first = np.arange(self.rates.size)[:, None] <= stopped
-        chances: Reals = np.where(first, self.beyond(counts, high) + self.short(counts, low), 0.0).sum(axis=0)
+        chances: Reals = np.where(first, self.stopped_above(counts, high) + self.stopped_below(counts, low), 0.0).sum(
+            axis=0
+        )
         nearest = np.minimum(high - counts, counts - low + 1)
         cells = np.flatnonzero(stopped < self.rates.size - 1)
         if cells.size:

@@ -171,15 +171,18 @@ class StoppingRule:
         above = self.smallest_too_large(first)
         rates, ends = chain.rates[:, None], chain.thresholds[:, None]
         if (first == last).all():
-            return np.sum(chain.beyond(low, above) + chain.short(low, self.smallest_right(first)), axis=0)
+            return np.sum(
+                chain.stopped_above(low, above) + chain.stopped_below(low, self.smallest_right(first)),
+                axis=0,
+            )
         with np.errstate(over="ignore", invalid="ignore"):
             growth = np.exp(rates * (high - low))
-            beyond = chain.beyond(low, above) * np.where(ends <= above, 1.0, growth)
-            by_growth = chain.short(high, self.smallest_right(last)) * growth
+            beyond = chain.stopped_above(low, above) * np.where(ends <= above, 1.0, growth)
+            by_growth = chain.stopped_below(high, self.smallest_right(last)) * growth
             more = (
                 np.exp(rates * (np.minimum(ends, low) - 1 - low)) * np.expm1(-rates * (high - low)) / np.expm1(-rates)
             )
-            by_threshold = chain.short(low, self.smallest_right(first)) + np.tanh(rates / 2) * more
+            by_threshold = chain.stopped_below(low, self.smallest_right(first)) + np.tanh(rates / 2) * more
             short = np.where(self.smallest_right(first) > ends, np.fmin(by_growth, by_threshold), by_growth)
             bounds: Reals = np.sum(beyond + short, axis=0)
         return bounds
@@ -219,8 +222,9 @@ class StoppingRule:
 
     def _wrong_if_capped(self, chain: StoppedChain, first: Wholes, last: Wholes) -> Reals:
         """Bound P[the chain does not stop and the statement about the capped answer is wrong]."""
-        above = chain.unstopped(first.astype(float), self.reach)[0]
-        below = np.where(last > 0, chain.unstopped(last.astype(float), self.reach)[1], 0.0)  # no interval ends below 0
+        above = chain.tails_without_stop(first.astype(float), self.reach)[0]
+        # no interval ends below 0
+        below = np.where(last > 0, chain.tails_without_stop(last.astype(float), self.reach)[1], 0.0)
         with np.errstate(over="ignore", invalid="ignore"):
             bounds: Reals = (above + below) * np.exp(chain.rates[-1] * (last - first))
         return bounds
@@ -366,7 +370,7 @@ def stop_probabilities(rule: StoppingRule, count: int) -> Reals:
     The last element: that no answer reaches its threshold.
     """
     counts = np.array([float(whole_number(count, "count"))])
-    stops = (rule.chain.beyond(counts, counts) + rule.chain.short(counts, counts))[:, 0]
+    stops = (rule.chain.stopped_above(counts, counts) + rule.chain.stopped_below(counts, counts))[:, 0]
     return np.append(stops, max(0.0, 1 - stops.sum()))
 
 

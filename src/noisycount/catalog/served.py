@@ -22,14 +22,14 @@ class ServerSource(LazySource):
     relations: tuple[str, ...]  # identity of the table, then the tables with which it shares records
 
     @property
-    def edition(self) -> str | None:
-        """Owner's name for the present state of the records; see ``Source.edition``."""
+    def stated_edition(self) -> str | None:
+        """Owner's name for the present state of the records; see ``Source.stated_edition``."""
         return self.table.edition
 
     @property
     def has_exact_version(self) -> bool:
         """True if the owner promises by an edition that the records stay the same."""
-        return self.edition is not None
+        return self.stated_edition is not None
 
     def describe(self, unit: str | None, known: DatasetRecord | None) -> Self:
         """Set the description and the schema, and return the source.

@@ -129,10 +129,10 @@ class TableGroupSource(LazySource):
         return all(source.has_exact_version for source in self.sources.values())
 
     @property
-    def edition(self) -> str | None:
+    def stated_edition(self) -> str | None:
         """Editions of all tables on servers; None if no table is on a server, or one has no edition.
 
-        See ``Source.edition``.
+        See ``Source.stated_edition``.
         """
         return self.record.edition
 

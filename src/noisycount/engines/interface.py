@@ -119,7 +119,7 @@ class Source(Closeable):
         return False
 
     @property
-    def edition(self) -> str | None:
+    def stated_edition(self) -> str | None:
         """Name that the owner gives the present records of a server; None, the default: no name, or no server."""
         return None
 

@@ -110,8 +110,8 @@ class Loss(Shown):
             self.delta + other.delta if other.delta else self.delta,
         )
 
-    def without_refund(self, epsilon: Fraction) -> Self:
-        """Return the loss without a refund in ε, the part of a reserve that was not used. ρ and δ stay."""
+    def after_refund(self, epsilon: Fraction) -> Self:
+        """Return the loss after a refund in ε, the part of a reserve that was not used. ρ and δ stay."""
         return self._of_exact(None if self.epsilon is None else self.epsilon - epsilon, self.rho, self.delta)
 
     def includes(self, part: "Loss") -> bool:

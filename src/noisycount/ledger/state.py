@@ -408,8 +408,8 @@ class LedgerState:
         if any(row[name] != columns[name] for name in columns):
             return False
         refund = unused_reserve(request, stopped)
-        self.datasets[request.dataset] = self.datasets[request.dataset].without_refund(refund)
-        self.analysts[analyst] = self.analysts[analyst].without_refund(refund)
+        self.datasets[request.dataset] = self.datasets[request.dataset].after_refund(refund)
+        self.analysts[analyst] = self.analysts[analyst].after_refund(refund)
         return True
 
     def _fault_of_description(self, row: Row) -> str | None:

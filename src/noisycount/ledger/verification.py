@@ -56,12 +56,8 @@ def _without_refund(refund: Fraction, settled: Entry, entries: Mapping[str, Entr
     return {
         entry.key: replace(
             entry,
-            spent=entry.spent.without_refund(
-                refund if entry.request.dataset == settled.request.dataset else Fraction(0)
-            ),
-            analyst_spent=entry.analyst_spent.without_refund(
-                refund if entry.analyst == settled.analyst else Fraction(0)
-            ),
+            spent=entry.spent.after_refund(refund if entry.request.dataset == settled.request.dataset else Fraction(0)),
+            analyst_spent=entry.analyst_spent.after_refund(refund if entry.analyst == settled.analyst else Fraction(0)),
         )
         for entry in later
     }

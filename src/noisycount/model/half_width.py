@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from noisycount.model.noises.additive import AdditiveNoise, log_one_minus_exp
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.model.sampling.scalar import as_written
+from noisycount.model.sampling.scalar import fraction_as_written
 from noisycount.validation import open_probability, positive_number, whole_number
 
 _READABLE = Context(prec=2, rounding=ROUND_CEILING)  # a larger ε is more accurate, so the goal is still met
@@ -40,7 +40,7 @@ def readable_epsilon_within(error: float | Fraction, confidence: float, queries:
         >>> nc.readable_epsilon_within(15, 0.95, queries=10)
         Fraction(9, 25)
     """
-    width = as_written(error, "error")
+    width = fraction_as_written(error, "error")
     log_beta = _log_beta_of_one_answer(confidence, queries)
     epsilon = _READABLE.create_decimal_from_float(epsilon_within(error, confidence, queries))
     too_large = math.floor(width) + 1

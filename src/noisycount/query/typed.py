@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from noisycount import validation
 from noisycount.errors import PredicateError
 from noisycount.frozen import frozen
-from noisycount.model.sampling.scalar import as_written
+from noisycount.model.sampling.scalar import fraction_as_written
 from noisycount.query.predicate import quoted_name
 from noisycount.query.schema import Kind
 from noisycount.query.syntax import OF_PERSONS, unquoted_name
@@ -292,7 +292,7 @@ def _split_keys(listed: str, whole: str) -> Iterator[TypedKey]:
 def share_of(within: str | float | Fraction | None) -> Fraction:
     """Return the exact share of a count, from a number or a text."""
     if isinstance(within, (int, float, Fraction)) and not isinstance(within, bool):
-        share: Fraction | None = as_written(within, "within")
+        share: Fraction | None = fraction_as_written(within, "within")
     else:
         share = validation.parse_probability(within) if isinstance(within, str) else None
     if share is None or not 0 < share <= 1:

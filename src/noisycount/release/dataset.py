@@ -145,7 +145,7 @@ class RemainingBudget:
         """
         spent = Loss() if ledger is None else ledger.paid(name)
         analyst_spent = Loss() if ledger is None or analyst.budget is None else ledger.paid_by(analyst.name)
-        return cls.from_spending(budget, spent.without_refund(refund), analyst, analyst_spent.without_refund(refund))
+        return cls.from_spending(budget, spent.after_refund(refund), analyst, analyst_spent.after_refund(refund))
 
     @property
     def dataset_budget(self) -> Budget:

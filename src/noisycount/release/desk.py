@@ -362,7 +362,7 @@ class Desk(Shown, Closeable):
             formers,
             purpose=purpose,
             asked=asked_forms[0],
-            prepare=lambda: source.prepare({column.name for column in plan.read}),
+            prepare=lambda: source.prepare({column.name for column in plan.read_columns}),
         )
         spent = dataset.budget, entry.spent, self.analyst, entry.analyst_spent  # debits state it
         remains = RemainingBudget.from_spending(*spent) if charged else self._remaining_budget()
@@ -467,7 +467,7 @@ class Desk(Shown, Closeable):
             return publish(stored)
         charged = publish.keywords["charged"]
         remains = self._remaining_budget(Fraction(0) if is_stored else refund)
-        return publish(stored, charged=charged and charged.without_refund(refund), remains=remains)
+        return publish(stored, charged=charged and charged.after_refund(refund), remains=remains)
 
     def _draw_answer(self, plan: QueryPlan, base: Entry | None) -> Drawn:
         """Return the noisy answer at its reply tick. Raises SourceError without a cause, which could reveal a count."""

@@ -55,8 +55,8 @@ def ledger_forms(plan: QueryPlan, dataset: str, source: Source) -> Forms:
     scales = [exact_text(level.mechanism.exact_scale) for level in plan.noise.levels]
     shared = {**goal, "unit": source.unit, "mechanism": plan.noise.levels[0].mechanism.name}
     versions: list[dict[str, str | None]] = [{"version": name} for name in (source.version, *source.former_versions)]
-    if source.edition is not None or not source.has_exact_version:
-        versions.insert(0, {**versions[0], EDITION: source.edition})
+    if source.stated_edition is not None or not source.has_exact_version:
+        versions.insert(0, {**versions[0], EDITION: source.stated_edition})
 
     def request(question: Mapping[str, object], version: Mapping[str, str | None]) -> Request:
         text = json.dumps({**question, **shared, **version}, sort_keys=True)
@@ -117,7 +117,7 @@ def publish(  # noqa: PLR0913 - the members of a result
         "key": entry.key,
         "unit": source.unit,
         "confidence": confidence,
-        "unreadable_as_missing": unreadable_as_missing(plan.read, source),
+        "unreadable_as_missing": unreadable_as_missing(plan.read_columns, source),
         "replaces": entry.replaces,
         "stopping": stopping_schedule(plan, entry),
     }

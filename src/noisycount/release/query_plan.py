@@ -28,7 +28,7 @@ from noisycount.model.half_width import epsilon_within, error_within, readable_e
 from noisycount.model.noises.additive import DiscreteNoise
 from noisycount.model.noises.combined_gaussian import CombinedGaussian
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
-from noisycount.model.sampling.scalar import as_written
+from noisycount.model.sampling.scalar import fraction_as_written
 from noisycount.model.tables.levels import Level, shares
 from noisycount.model.tables.threshold import threshold
 from noisycount.query.english import english
@@ -69,7 +69,7 @@ class QueryPlan(ABC):
         return self.noise.price.loss
 
     @property
-    def read(self) -> set[Column]:
+    def read_columns(self) -> set[Column]:
         """Columns that the query reads."""
         return {column for predicate in self.predicates for column in columns(predicate)}
 
@@ -187,7 +187,7 @@ class GroupedPlan(QueryPlan):
     question: TableQuestion
 
     @property
-    def read(self) -> set[Column]:
+    def read_columns(self) -> set[Column]:
         """Columns by which it groups, and those of its condition."""
         return self.question.columns
 
@@ -328,7 +328,7 @@ def _grouped_plan(query: Query, schema: Mapping[str, Kind], unit: str | None, *,
 def _accuracy_goal(query: Query, noise: TablePlan) -> AccuracyGoal:
     """Return the accuracy goal of a query without a price. Raises ValueError if no stopping rule can meet it."""
     decisive = parse_scope(query.of) if query.of is not None else EVERY_COUNT if len(query.wheres) > 1 else ""
-    share, confidence = share_of(query.within), as_written(query.confidence, "confidence")
+    share, confidence = share_of(query.within), fraction_as_written(query.confidence, "confidence")
     goal = AccuracyGoal(share, confidence, noise.loss.epsilon or Fraction(0), decisive)
     StoppingSchedule(goal, noise).rule  # noqa: B018 - computing the rule raises the error
     return goal
@@ -348,9 +348,9 @@ def _stated_price(query: Query, noise_at: NoiseAt, *, has_hidden_keys: bool) -> 
     if query.within is None and query.error is None:
         return price_of(query.epsilon, query.rho)
     if query.error is not None:
-        width, goal = as_written(query.error, "error"), {"error": f"{float(query.error):g}"}
+        width, goal = fraction_as_written(query.error, "error"), {"error": f"{float(query.error):g}"}
     else:
-        share, guess = share_of(query.within), as_written(query.guess or 0, "guess")
+        share, guess = share_of(query.within), fraction_as_written(query.guess or 0, "guess")
         width, goal = share * guess, {"within": f"{float(share):g}", "guess": f"{float(guess):g}"}
     words = " of ".join(f"{{{name}:{value}}}" for name, value in goal.items())
     if not query.is_table:

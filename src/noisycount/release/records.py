@@ -138,7 +138,7 @@ class Records(Shown, Closeable):
 
     def unreadable_columns(self, plan: QueryPlan) -> tuple[str, ...]:
         """Return the columns of a query whose unreadable values count as missing."""
-        return unreadable_as_missing(plan.read, self._source)
+        return unreadable_as_missing(plan.read_columns, self._source)
 
     def desk(
         self,

@@ -197,7 +197,7 @@ class Rehearsal:
 def rehearse_query(query: Query, plan: QueryPlan, unit: str | None, size: int | None = None) -> Rehearsal:
     """Answer a query about made-up records, with the noise that real ones would have."""
     units = min(size or _UNITS, MOST_UNITS)
-    kinds = {column.name: column.stored.kind for column in sorted(plan.read, key=lambda column: column.name)}
+    kinds = {column.name: column.stored.kind for column in sorted(plan.read_columns, key=lambda column: column.name)}
     facts: dict[str, Any] = {"remaining": Fraction(0), "dataset": MADE_UP, "key": "", "unit": unit}
     facts["confidence"] = query.confidence
     with make_up_records(kinds, unit, _named_values(plan), units, plan.schema.tables) as source:

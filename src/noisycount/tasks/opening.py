@@ -175,7 +175,7 @@ class DatasetSession:
         if self.ledger is not None:
             yield self
             return
-        self.records.prepare(set() if plan is None else {column.name for column in plan.read})
+        self.records.prepare(set() if plan is None else {column.name for column in plan.read_columns})
         self.configuration.make_ledger_folder()
         with Ledger.open(self.configuration.ledger_url) as ledger:
             yield replace(self, ledger=ledger)

@@ -19,7 +19,7 @@ from noisycount.errors import QueryError
 from noisycount.frozen import frozen
 from noisycount.model.half_width import epsilon_within, error_within, readable_epsilon_within
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.model.sampling.scalar import as_written
+from noisycount.model.sampling.scalar import fraction_as_written
 from noisycount.release.dataset import AvailableBudget, next_price_words
 from noisycount.validation import exact_text, is_in_range, optional_text
 
@@ -96,7 +96,7 @@ class Plan:
 
 def plan_for_guess(guess: float, within: float, confidence: float, queries: int = 1) -> Plan:
     """Return the plan for answers within ±within·guess with a confidence. Reads no data."""
-    error = as_written(within, "within") * as_written(guess, "guess")
+    error = fraction_as_written(within, "within") * fraction_as_written(guess, "guess")
     goal = f"{{within:{within:g}}} of {{guess:{guess:g}}}"
     return _plan_for_error(error, confidence, queries, goal, within, guess)
 

@@ -24,7 +24,7 @@ from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.noise_sum import NoiseSum
 from noisycount.model.populations.known import Known
 from noisycount.model.populations.population import Population
-from noisycount.model.sampling.scalar import as_written
+from noisycount.model.sampling.scalar import fraction_as_written
 from noisycount.model.subsampling import Subsample
 from noisycount.readers.assumption import Assumed, Rate
 from noisycount.tasks.refine.estimate import assumed_members
@@ -113,7 +113,7 @@ class RiskScenario:
     @property
     def scale(self) -> Fraction | None:
         """Scale of the noise in records, as it was written; None if there is no noise."""
-        return None if isinstance(self.noise, Exact) else as_written(self.noise.scale, "scale")
+        return None if isinstance(self.noise, Exact) else fraction_as_written(self.noise.scale, "scale")
 
     @property
     def noise_epsilon(self) -> float | Fraction | None:

@@ -47,8 +47,8 @@ def test_series_give_the_sums_of_single_terms(noise: nc.Mechanism, kind: str) ->
     for step in (0, 1, 5):
         edges = np.floor(answers)
         pairs = [
-            (sides.lower(answers, edges - step), sides.summed.lower(answers, edges - step)),
-            (sides.upper(answers, edges + step), sides.summed.upper(answers, edges + step)),
+            (sides.lower(answers, edges - step), sides.direct_sums.lower(answers, edges - step)),
+            (sides.upper(answers, edges + step), sides.direct_sums.upper(answers, edges + step)),
         ]
         for found, exact in pairs:
             assert found.logs == pytest.approx(exact.logs, abs=1e-11)

@@ -55,7 +55,7 @@ def test_a_long_run_keeps_its_digits() -> None:
     noise = Laplace(1000.0)
     answers = 3e7 + np.array([-40_000.0, -999.5, 0.25, 7000.0, 45_000.0])
     means = [
-        mean_of(answers, sides.around(answers))
+        mean_of(answers, sides.sums_around(answers))
         for sides in (GeometricSides(table, 1e-3), SummedSides(table, noise.errors, (answers[0], answers[-1])))
     ]
     assert means[0][0] == pytest.approx(means[1][0], abs=1e-9)

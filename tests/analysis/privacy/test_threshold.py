@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import noisycount as nc
-from noisycount.analysis.privacy.bounds import Between
+from noisycount.analysis.privacy.bounds import BoundedProbability
 from noisycount.analysis.privacy.threshold import Search, extrapolate, first_whole, root
 from tests.helpers.cases import case_name
 
@@ -156,7 +156,7 @@ def test_answers_never_tell_more_than_their_price(
 def test_a_number_never_leaves_its_bounds() -> None:
     """Nor by the last digit, to which it is rounded."""
     low, high = 0.0586226547090065, 0.2414899231099131
-    assert Between.of_bounds(low, high).value == high
+    assert BoundedProbability.of_bounds(low, high).value == high
 
 
 @pytest.mark.thorough

@@ -128,7 +128,7 @@ class ErrorByCount:
 
         def distances(integers: Reals) -> Reals:
             answers = (integers[:, None] + self._node_offsets).ravel()
-            beyond = mean_beyond_floor(self.case.belief.around(answers)).reshape(integers.size, -1)
+            beyond = mean_beyond_floor(self.case.belief.sums_around(answers)).reshape(integers.size, -1)
             return beyond + np.floor(self._node_offsets)
 
         def tolerance(start: int, stop: int) -> float:

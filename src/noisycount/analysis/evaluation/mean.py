@@ -31,7 +31,7 @@ _HALVINGS = 40  # largest number of halvings of a piece
 
 def mean_estimates(case: Case, answers: Reals) -> Reals:
     """Return the posterior mean for each answer, in records."""
-    return mean_of(answers, case.belief.around(answers))[1]
+    return mean_of(answers, case.belief.sums_around(answers))[1]
 
 
 def _density_of_error(case: Case, answers: Reals) -> Reals:
@@ -49,7 +49,7 @@ def _density_of_error(case: Case, answers: Reals) -> Reals:
     down = case.truth.lower(answers[~is_up], floors[~is_up])
     errors[~is_up] = 2 * np.exp(down.logs) * (down.distances + (means - floors)[~is_up])
     if case.truth is not case.belief:
-        total, true_means = mean_of(answers, case.truth.around(answers))
+        total, true_means = mean_of(answers, case.truth.sums_around(answers))
         errors += np.where(is_up, 1, -1) * np.exp(total) * (means - true_means)
     return errors * case.density_scale
 
@@ -307,7 +307,7 @@ def _improvement_and_tie_of_whole_answers(case: Case) -> tuple[float, float]:
     high = float(max(2 * truth.last - believed.first, believed.last + 1))
     low, high = max(low, truth.first - case.reach), min(high, truth.last + case.reach)
     answers = np.arange(low, high + 1)
-    sides = case.belief.around(answers)
+    sides = case.belief.sums_around(answers)
     means = mean_of(answers, sides)[1]
     middles, is_same = (means + answers) / 2, _is_mean_at_answer(sides)
     allowed = _NEAR * np.maximum(1.0, np.abs(middles))
@@ -317,7 +317,7 @@ def _improvement_and_tie_of_whole_answers(case: Case) -> tuple[float, float]:
     improved = float(np.exp(above.logs).sum() + np.exp(below.logs).sum()) * case.density_scale
     beyond = case.errors.exceedance(high + 1 - case.counts)
     beyond += case.errors.exceedance(case.counts - low + 1)
-    everywhere = mean_of(answers[is_same], case.truth.around(answers[is_same]))[0]
+    everywhere = mean_of(answers[is_same], case.truth.sums_around(answers[is_same]))[0]
     tied = float(np.exp(everywhere).sum()) * case.density_scale
     nearest = np.round(middles)
     met = ~is_same & (np.abs(middles - nearest) <= allowed) & (nearest != answers)

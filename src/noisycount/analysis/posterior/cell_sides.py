@@ -53,7 +53,7 @@ class CellSides:
         return self.series.shape[0] // 2 - 1
 
     @cached_property
-    def summed(self) -> SummedSides:
+    def direct_sums(self) -> SummedSides:
         """Sums over the same counts, term by term."""
         return SummedSides(self.table, self.errors, self.span)
 
@@ -76,14 +76,14 @@ class CellSides:
         """Return the sums over the counts from each edge on."""
         return self._sums_beyond_edges(1, answers, edges)
 
-    def around(self, answers: Reals) -> tuple[Side, Side]:
+    def sums_around(self, answers: Reals) -> tuple[Side, Side]:
         """Return the sums over the counts up to the floor of each answer, and over those from the next integer on."""
         floors = np.floor(answers)
         return self.lower(answers, floors), self.upper(answers, floors + 1)
 
     def share_above(self, answers: Reals, edges: Reals) -> Reals:
         """Return P[K > edge | Y = answer] for each answer and its edge, to all digits, as ties must be found."""
-        return self.summed.share_above(answers, edges)
+        return self.direct_sums.share_above(answers, edges)
 
     def _sums_beyond_edges(self, way: int, answers: Reals, edges: Reals) -> Side:
         """Return the sums over the counts from each edge on: upwards if `way` is 1, downwards if it is −1."""
@@ -107,7 +107,9 @@ class CellSides:
             logs = np.log(masses) + (self.scale + self.table.logs.max())
             distances = np.where(is_empty, 0.0, moments / masses)
         if not is_sound.all():
-            others = (self.summed.lower if way < 0 else self.summed.upper)(answers[~is_sound], edges[~is_sound])
+            others = (self.direct_sums.lower if way < 0 else self.direct_sums.upper)(
+                answers[~is_sound], edges[~is_sound]
+            )
             logs[~is_sound], distances[~is_sound] = others
         return Side(logs, np.maximum(distances, 0.0))
 

@@ -56,14 +56,14 @@ class GeometricSides:
         """Return the sums over the counts from each edge on, which is at least the answer."""
         return self._sums_beyond(self._from_last, self.table.last - edges, edges - answers)
 
-    def around(self, answers: Reals) -> tuple[Side, Side]:
+    def sums_around(self, answers: Reals) -> tuple[Side, Side]:
         """Return the sums over the counts up to the floor of each answer, and over those from the next integer on."""
         floors = np.floor(answers)
         return self.lower(answers, floors), self.upper(answers, floors + 1)
 
     def share_above(self, answers: Reals, edges: Reals) -> Reals:
         """Return P[K > edge | Y = answer] for each answer and its edge."""
-        total = np.logaddexp(*(side.logs for side in self.around(answers)))
+        total = np.logaddexp(*(side.logs for side in self.sums_around(answers)))
         outside = edges + 1 >= answers
         shares = np.empty(answers.shape)
         above = self.upper(answers[outside], edges[outside] + 1)
@@ -138,7 +138,7 @@ class SummedSides:
         """Return the sums over the counts from each edge on."""
         return self._both_sides(answers, edges - 1)[1]
 
-    def around(self, answers: Reals) -> tuple[Side, Side]:
+    def sums_around(self, answers: Reals) -> tuple[Side, Side]:
         """Return the sums over the counts up to the floor of each answer, and over those from the next integer on."""
         return self._both_sides(answers, np.floor(answers))
 
@@ -260,7 +260,7 @@ class LaplaceCells:
         return self.first, self.first + self.below.size
 
     @property
-    def covered(self) -> tuple[float, float]:
+    def covered_answers(self) -> tuple[float, float]:
         """Smallest and largest answer with a mean in the cells; infinite if no count lies beyond an end."""
         first, last = self.ends
         return (-math.inf if self.logit[0] == -math.inf else first, math.inf if self.logit[-1] == math.inf else last)
@@ -370,7 +370,7 @@ class WideCells:
     edges: Reals  # first integer of each cell, then the end of the last cell
 
     @property
-    def covered(self) -> tuple[float, float]:
+    def covered_answers(self) -> tuple[float, float]:
         """Smallest and largest answer whose means the cells contain."""
         return float(self.edges[0]), float(self.edges[-1] - 1)
 
@@ -380,7 +380,7 @@ class WideCells:
         If there are more answers than integers between them, the quantities are tabulated at every integer.
         `extremes` are the smallest and the largest answer.
         """
-        (first, last), (lowest, highest), scale = self.covered, extremes, self.mechanism.errors.spread
+        (first, last), (lowest, highest), scale = self.covered_answers, extremes, self.mechanism.errors.spread
         low, high = max(first, math.floor(lowest)), min(last, math.floor(highest))
         fits = dict[int, Reals]()
         if 0 <= high - low < answers.size:

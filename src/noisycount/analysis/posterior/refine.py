@@ -317,7 +317,7 @@ def _laplace_means(
     if cells is None:
         return _where_present(answers, lambda some: _interpolated_or_single_means(some, population, mechanism))
     means = cells.means(answers, extremes)
-    first, last = cells.covered
+    first, last = cells.covered_answers
     if lowest < first or highest > last:
         beyond = (answers < first) | (answers > last)
         means[beyond] = _interpolated_or_single_means(answers[beyond], population, mechanism)

@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.privacy.bounds import Certified, difference, log_sum
+from noisycount.analysis.privacy.bounds import CertifiedNumber, difference, log_sum
 from noisycount.analysis.privacy.pairs import Excess, Pair
 from noisycount.analysis.privacy.threshold import CLOSE
 from noisycount.frozen import frozen
@@ -170,20 +170,20 @@ class ExcessSumsNearLargestLoss:
         """Return the logarithm of P₊[Y >= y] − e^ε·P₋[Y >= y], without the deficit."""
         return self._log_gain(answer) - math.log(self._tail_divisor)
 
-    def tail_gain(self, answer: float) -> Certified:
+    def tail_gain(self, answer: float) -> CertifiedNumber:
         """Return P₊[Y >= y] − e^ε·P₋[Y >= y] for an answer y; the class and `LargestLoss` define the other symbols.
 
         For continuous noise it is (e^λ − e^ε)·M₋·e^(−r·y)/2 − Σ_{k > y} Q·w·(cosh(r·(k − y)) − 1). If ε >= λ or a term
         would overflow, this formula does not apply, and the result has an infinite error.
         """
         if self.gap <= 0:
-            return Certified(0.0, math.inf)
+            return CertifiedNumber(0.0, math.inf)
         exponents, above = self._exponents(answer)
         points = self.largest.points
         logs = points.log_weights[above] + exponents[above]
         log_gain = self._log_gain(answer)
         if max(log_gain, float(logs.max(initial=-math.inf))) > _LARGEST_EXPONENT:
-            return Certified(0.0, math.inf)
+            return CertifiedNumber(0.0, math.inf)
         gain, weights = math.exp(log_gain), np.exp(logs)
         lacks = weights * self._noise_deficit(exponents[above])
         offsets = points.offsets[above]
@@ -236,8 +236,8 @@ class Terms:
     epsilon: float
     excess: Excess
     points: MeshPoints  # quadrature points of Q, exact for noise with a kink where the points are fine
-    around: float  # approximate answer at which the sums are needed
-    margin: float  # largest distance of that answer from `around`, in records
+    approximate_answer: float  # answer near which the sums are needed
+    margin: float  # largest distance of the answer from `approximate_answer`, in records
     below: ExcessSumsNearLargestLoss | None  # the sums just below the largest loss, if ε lies there
     _near: slice = field(init=False, repr=False)
     _offsets: Reals = field(init=False, repr=False)
@@ -275,23 +275,23 @@ class Terms:
         return self.below if self.below is not None and self.below.is_precise else None
 
     def _relevant_points(self) -> slice:
-        """Return the slice of points whose terms matter for answers near `around`.
+        """Return the slice of points whose terms matter for answers near `approximate_answer`.
 
         The terms of the other points are below e^−60 of the sums.
         |w| is largest at one end of the points: far below the threshold it is about e^ε.
         """
         logs, offsets = self.points.log_weights, self.points.offsets
         least = self.errors.distance_at_depth(LEFT_OUT) + self.margin
-        if self.around - least <= offsets[0] and offsets[-1] < self.around + least:
+        if self.approximate_answer - least <= offsets[0] and offsets[-1] < self.approximate_answer + least:
             return slice(0, offsets.size)
         steepest = max(1.0, self.excess.largest_magnitude(offsets))
         depth = LEFT_OUT + math.log(steepest)
-        nearest = min(int(offsets.searchsorted(self.around)), logs.size - 1)
-        distance = np.array(offsets[nearest] - self.around)
+        nearest = min(int(offsets.searchsorted(self.approximate_answer)), logs.size - 1)
+        distance = np.array(offsets[nearest] - self.approximate_answer)
         here = float(logs[nearest] + self.errors.log_change(0.0, distance))
         reach = self.errors.distance_at_depth(depth + self.points.highest_log_weight - here) + self.margin
-        start = offsets.searchsorted(self.around - reach)
-        return slice(int(start), int(offsets.searchsorted(self.around + reach)))
+        start = offsets.searchsorted(self.approximate_answer - reach)
+        return slice(int(start), int(offsets.searchsorted(self.approximate_answer + reach)))
 
     def upper_bound(self) -> "Terms":
         """Return these terms with the largest excess and the largest loss that their errors allow."""
@@ -312,14 +312,14 @@ class Terms:
 
     @property
     def reaches_all(self) -> bool:
-        """True if the noise can carry every point to the answers near `around`."""
+        """True if the noise can carry every point to the answers near `approximate_answer`."""
         return self._near == slice(0, self.points.offsets.size)
 
     def _scale_of_flat(self) -> float:
         """Return the scale of the sums if the noise density is nearly flat over all counts; otherwise 0."""
         if not self.reaches_all:
             return 0.0
-        low, high = self.around - self._offsets[[-1, 0]]
+        low, high = self.approximate_answer - self._offsets[[-1, 0]]
         ends = np.array([low, high, min(max(0.0, low), high)])  # the peak lies between, or beyond
         densities = self.errors.log_density(ends)
         if float(densities.max() - densities.min()) >= _FLAT:
@@ -381,11 +381,11 @@ class Terms:
         gains = float(self._values @ np.expm1(changes))
         return gains - math.expm1(min(self.epsilon, LARGEST_EPSILON))
 
-    def tail_gain(self, answer: float) -> Certified:
+    def tail_gain(self, answer: float) -> CertifiedNumber:
         """Return P₊[Y >= answer] − e^ε·P₋[Y >= answer], from the formula with the smallest error."""
         return self.tail_gain_and_gains(answer)[0]
 
-    def tail_gain_and_gains(self, answer: float) -> tuple[Certified, float]:
+    def tail_gain_and_gains(self, answer: float) -> tuple[CertifiedNumber, float]:
         """Return P₊[Y >= answer] − e^ε·P₋[Y >= answer], and the sum of the positive terms of `_direct_sum`."""
         best, gains = self._direct_sum(answer)
         others = [self._sum_from_threshold, *([] if self.below is None else [self.below.tail_gain])]
@@ -442,7 +442,7 @@ class Terms:
         values = np.maximum(self.excess.at(self.points.offsets[certain]), 0.0)
         return gains + float(self.points.weights[certain] @ values)
 
-    def _direct_sum(self, answer: float) -> tuple[Certified, float]:
+    def _direct_sum(self, answer: float) -> tuple[CertifiedNumber, float]:
         """Return Σ Q·w·S(answer − k) summed directly, and the sum of its positive terms; S is the tail of the noise."""
         errors = answer - self._offsets
         chances = self.errors.exceedance(errors)
@@ -465,13 +465,13 @@ class Terms:
             uncertainty += self.excess.uncertainty(offsets, weights)
         return self._difference(float(gains), -float(losses), uncertainty), float(gains)
 
-    def _sum_from_threshold(self, answer: float) -> Certified:
+    def _sum_from_threshold(self, answer: float) -> CertifiedNumber:
         """Return Σ Q·w·(S(answer − k) − S(answer − k*)) − (e^ε − 1)·S(answer − k*), with k* the threshold of w.
 
         S is the tail probability of the noise. No term of the sum is negative.
         """
         if self.epsilon > LARGEST_EPSILON:
-            return Certified(0.0, math.inf)
+            return CertifiedNumber(0.0, math.inf)
         at_threshold = np.array(answer - self.excess.threshold)
         errors = answer - self.points.offsets
         values = self.points.weights * self.excess.at(self.points.offsets)
@@ -490,7 +490,7 @@ class Terms:
             losses = math.exp(self.epsilon + float(self.errors.log_exceedance(at_threshold)))
         return self._difference(float(terms.sum()), losses, uncertainty)
 
-    def _difference(self, gains: float, losses: float, uncertainty: float = 0.0) -> Certified:
+    def _difference(self, gains: float, losses: float, uncertainty: float = 0.0) -> CertifiedNumber:
         """Return gains less losses, each a sum of terms that are not negative."""
         return difference(gains, losses, self._term_rounding, uncertainty)
 

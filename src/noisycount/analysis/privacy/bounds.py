@@ -1,6 +1,7 @@
 """Numbers with error bounds, and bounds of divergences. The bounds fall as ε rises, as divergences do.
 
-`Certified` and `Between` are numbers with bounds; `MonotoneBounds` tightens the bounds of δ₊ and δ₋ across several ε.
+`CertifiedNumber` and `BoundedProbability` are numbers with bounds. `MonotoneBounds` tightens the bounds of δ₊ and δ₋
+across several ε.
 """
 
 import math
@@ -22,15 +23,15 @@ _ROUNDED_EXPONENT = 2e-15  # relative error of an exponent: 9 roundings of 2^−
 
 
 @frozen
-class Certified:
+class CertifiedNumber:
     """A number with a bound of its error."""
 
     value: float
     error: float  # largest distance of the exact number from the value, not negative
-    rest: "Certified | None" = None  # 1 − value with its own error; None: 1 − value has no more digits
+    rest: "CertifiedNumber | None" = None  # 1 − value with its own error; None: 1 − value has no more digits
 
     @classmethod
-    def probability(cls, value: float, error: float) -> "Certified":
+    def probability(cls, value: float, error: float) -> "CertifiedNumber":
         """Return a number in [0, 1] that was computed as a sum of exponentials, possibly without terms below 1e-300.
 
         The error also covers the rounding of exponents, which grows with their size.
@@ -40,7 +41,7 @@ class Certified:
         return cls(min(1.0, max(0.0, value)), error + _UNDERFLOW)
 
     @classmethod
-    def more_precise(cls, value: float, error: float, complement: "Certified | None") -> "Certified":
+    def more_precise(cls, value: float, error: float, complement: "CertifiedNumber | None") -> "CertifiedNumber":
         """Return a number in [0, 1], computed as 1 − complement if the complement has the smaller error."""
         if complement is None or complement.error >= error:
             return cls.probability(value, error)
@@ -64,11 +65,11 @@ class Certified:
         return -self.rest.upper, -self.rest.lower
 
 
-NOTHING = Certified(0.0, 0.0)  # exactly 0
+NOTHING = CertifiedNumber(0.0, 0.0)  # exactly 0
 
 
 @frozen
-class Between:
+class BoundedProbability:
     """A probability with bounds at unequal distances."""
 
     value: float  # estimate, between the bounds
@@ -77,19 +78,19 @@ class Between:
     below_1: tuple[float, float]  # lower and upper bound of the probability minus 1
 
     @classmethod
-    def of_bounds(cls, lower: float, upper: float, share: float = 1.0) -> "Between":
+    def of_bounds(cls, lower: float, upper: float, share: float = 1.0) -> "BoundedProbability":
         """Return a number at a share of the way between two bounds, which are clipped to [0, 1]."""
         low = min(1.0, max(0.0, lower))
         high = max(low, min(1.0, upper))
         return cls(min(high, low + share * (high - low)), low, high, (low - 1, high - 1))
 
 
-Bounded = Certified | Between  # a number with bounds that contain the exact value
+Bounded = CertifiedNumber | BoundedProbability  # a number with bounds that contain the exact value
 
 
-def difference(gains: float, losses: float, rounding: float, uncertainty: float = 0.0) -> Certified:
+def difference(gains: float, losses: float, rounding: float, uncertainty: float = 0.0) -> CertifiedNumber:
     """Return gains less losses, each a sum of terms that are not negative, with the error of rounding."""
-    return Certified(gains - losses, rounding * (gains + abs(losses)) + uncertainty)
+    return CertifiedNumber(gains - losses, rounding * (gains + abs(losses)) + uncertainty)
 
 
 def log_sum(logs: Reals) -> float:
@@ -218,7 +219,7 @@ class MonotoneBounds:
                 told.append(one)
             else:
                 value = min(max(one.value, lower), upper)
-                told.append(Between(value, lower, upper, (least, largest)))
+                told.append(BoundedProbability(value, lower, upper, (least, largest)))
         return told
 
     def _largest_delta(self, epsilon: float) -> float:

@@ -14,8 +14,8 @@ import numpy as np
 from noisycount.analysis.privacy.answer_sums import LARGEST_EPSILON
 from noisycount.analysis.privacy.bounds import (
     ROUNDING_OF_RATIONAL,
-    Between,
     Bounded,
+    BoundedProbability,
     Divergences,
     MonotoneBounds,
     largest_bounds,
@@ -108,7 +108,7 @@ _DEPTH = 37.0  # the sum of the noises exceeds √(2·37) of its scales with pro
 _OUTSIDE = 4e-16  # twice that probability
 _UNIT = 2.0**-53
 _PER_LEVEL = 64.0  # roundings of three transforms for each doubling of their length
-_HALF_WAY = 0.5  # share for `Between`, if the bounds differ by rounding only
+_HALF_WAY = 0.5  # share for `BoundedProbability`, if the bounds differ by rounding only
 
 
 @frozen(eq=False, slots=False)
@@ -140,7 +140,7 @@ class GaussianAnswers:
             return one.known
         hidden, error = self._hidden_part(one)
         lower = one.lower_delta(hidden + error, self._closeness)
-        return Between.of_bounds(lower, one.upper_delta(hidden - error), _HALF_WAY)
+        return BoundedProbability.of_bounds(lower, one.upper_delta(hidden - error), _HALF_WAY)
 
     def _hidden_part(self, one: WeightedWindow) -> tuple[float, float]:
         """Return the hidden part of a window, as `WeightedWindow` defines it, if the answer is T; and its error."""
@@ -332,7 +332,7 @@ class ComposedAnswers:
             known = [hockey_sticks(pair, None, epsilons) for pair in pairs]
             found = [
                 [
-                    Between.of_bounds(max(one.lower for one in at_one), best.upper)
+                    BoundedProbability.of_bounds(max(one.lower for one in at_one), best.upper)
                     for *at_one, best in zip(*of_pair, strict=True)
                 ]
                 for of_pair in zip(*lower, known, strict=True)

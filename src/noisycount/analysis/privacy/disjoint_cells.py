@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
-from noisycount.analysis.privacy.bounds import Between, Bounded, Certified
+from noisycount.analysis.privacy.bounds import Bounded, BoundedProbability, CertifiedNumber
 from noisycount.analysis.privacy.hockey_stick import hockey_sticks
 from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
 from noisycount.frozen import frozen
@@ -265,7 +265,7 @@ def delta_lower_one_count(count: OneCount, answers: Sequence[Answer], epsilons: 
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _hockey_sticks(count: OneCount, answer: Answer, epsilons: tuple[float, ...]) -> list[Certified]:
+def _hockey_sticks(count: OneCount, answer: Answer, epsilons: tuple[float, ...]) -> list[CertifiedNumber]:
     """Return δ₊ of one answer. The cache serves both ends of a bracket, and tables with equal cells."""
     (pair,) = neighbour_pairs(answer, count.population)
     errors = None if isinstance(answer, Exact) else answer.errors
@@ -426,7 +426,7 @@ class TableAnswers:
         """Return δ₊ and δ₋ for each ε. They are equal, as a record may move in both directions."""
         found = [_bounds_of_move(move, epsilons) for move in worst_moves(self.size, self.cells)]
         largest: list[Bounded] = [
-            Between.of_bounds(max(low for low, _ in at_one), max(high for _, high in at_one))
+            BoundedProbability.of_bounds(max(low for low, _ in at_one), max(high for _, high in at_one))
             for at_one in zip(*found, strict=True)
         ]
         return largest, largest

@@ -10,7 +10,7 @@ from itertools import permutations
 
 import numpy as np
 
-from noisycount.analysis.privacy.bounds import Between, Bounded, MonotoneBounds
+from noisycount.analysis.privacy.bounds import Bounded, BoundedProbability, MonotoneBounds
 from noisycount.analysis.privacy.composition import OneAnswer
 from noisycount.analysis.privacy.disjoint_cells import DEPTH, answer_table
 from noisycount.analysis.privacy.privacy_curve import PrivacyCurve
@@ -285,7 +285,7 @@ class PublicParts:
         known = {part: np.array(_delta_bounds_of_part(part, epsilons)).T for part in set(self.parts)}
         for part in self.parts:
             sums += part.share * known[part]
-        found: list[Bounded] = [Between.of_bounds(low, high) for low, high in sums.T.tolist()]
+        found: list[Bounded] = [BoundedProbability.of_bounds(low, high) for low, high in sums.T.tolist()]
         return found, found
 
 
@@ -315,7 +315,7 @@ class SecretParts:
         for epsilon, ceiling in zip(epsilons, ceilings, strict=True):
             for side, chosen in ((plus, [m for m in moves if m[0] > m[1]]), (minus, [m for m in moves if m[0] < m[1]])):
                 low, high = self._largest_delta(chosen, surprises, epsilon)
-                side.append(Between.of_bounds(low, min(high, ceiling)))
+                side.append(BoundedProbability.of_bounds(low, min(high, ceiling)))
         return plus, minus
 
     def _largest_delta(

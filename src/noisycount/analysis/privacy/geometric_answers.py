@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from noisycount.analysis.privacy.bounds import Between, Bounded
+from noisycount.analysis.privacy.bounds import Bounded, BoundedProbability
 from noisycount.analysis.privacy.clusters import Clusters, Paths
 from noisycount.analysis.privacy.pairs import Pair
 from noisycount.analysis.privacy.two_answers import (
@@ -259,10 +259,10 @@ class GeometricAnswers:
         if not one.is_hidden:
             return one.known
         if one.known.upper < _ROUNDING:  # noise can only lower it
-            return Between.of_bounds(0.0, one.known.upper)
+            return BoundedProbability.of_bounds(0.0, one.known.upper)
         hidden = one.hidden_at_most(self._closeness)
         if hidden <= _NOTHING * one.known.upper:
-            return Between.of_bounds(one.lower_delta(hidden, self._closeness), one.upper_delta(0.0), _SHARE)
+            return BoundedProbability.of_bounds(one.lower_delta(hidden, self._closeness), one.upper_delta(0.0), _SHARE)
         return self._delta_by_count_pairs(one) if self.answers > _FEW else None
 
     def _delta_by_count_pairs(self, one: WeightedWindow) -> Bounded | None:
@@ -327,4 +327,4 @@ class GeometricAnswers:
 def _delta_between(one: WeightedWindow, least: float, most: float, seen: Chain) -> Bounded:
     """Return δ₊ if noise hides at least `least` and at most `most` of a window."""
     lower = one.lower_delta(most, seen.closeness) - _ROUNDING
-    return Between.of_bounds(lower, one.upper_delta(least) + _ROUNDING, _SHARE)
+    return BoundedProbability.of_bounds(lower, one.upper_delta(least) + _ROUNDING, _SHARE)

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from noisycount.analysis.privacy.answer_sums import LARGEST_EPSILON, ExcessSumsNearLargestLoss, Mesh, Terms
-from noisycount.analysis.privacy.bounds import NOTHING, Certified
+from noisycount.analysis.privacy.bounds import NOTHING, CertifiedNumber
 from noisycount.analysis.privacy.many_epsilons import certified_deltas
 from noisycount.analysis.privacy.pairs import Excess, Masses, Pair
 from noisycount.analysis.privacy.threshold import Search, SignChange, ThresholdForecast, first_whole, root
@@ -58,7 +58,7 @@ class NoisyPair:
     pair: Pair
     errors: CertifiedErrorLaw
 
-    def hockey_sticks(self, asked: list[EpsilonExcess]) -> list[Certified]:
+    def hockey_sticks(self, asked: list[EpsilonExcess]) -> list[CertifiedNumber]:
         """Return sup_S P₊[Y in S] − e^ε·P₋[Y in S] over sets S of answers, for each ε of an ascending list.
 
         `asked` has each ε with the excess of the pair. The set of all answers from a threshold on attains the supremum.
@@ -67,13 +67,13 @@ class NoisyPair:
         forecast = ThresholdForecast(self.errors, self.pair.base.deviation)
         common, forecast = self._common_mesh(asked, forecast)
         at_once = self._deltas_at_once(asked, forecast, common) if len(asked) >= _MANY and common is not None else {}
-        values: list[Certified] = []
+        values: list[CertifiedNumber] = []
         for one in asked:
             if one[0] in at_once:
                 values.append(at_once[one[0]])
                 continue
             if values and values[-1].upper <= _SMALLEST:  # δ does not rise with ε
-                values.append(Certified(0.0, values[-1].upper))
+                values.append(CertifiedNumber(0.0, values[-1].upper))
                 continue
             threshold = self._threshold(one, forecast.expected(*one), common)
             values.append(self._with_error_bound(*one, None if threshold is None else self._supremum(threshold)))
@@ -83,7 +83,7 @@ class NoisyPair:
 
     def _deltas_at_once(
         self, asked: list[EpsilonExcess], forecast: ThresholdForecast, common: Mesh
-    ) -> dict[float, Certified]:
+    ) -> dict[float, CertifiedNumber]:
         """Return δ at many ε together, from the thresholds at a few of them.
 
         Some ε, which need another formula, are left out.
@@ -141,26 +141,26 @@ class NoisyPair:
     ) -> Threshold | None:
         """Return the answer at which the densities have the ratio e^ε, or None if the search fails."""
         epsilon, excess = asked
-        around, step, slope = expected
+        expected_answer, step, slope = expected
         for again in range(_MOST_MESHES):
             mesh = common or self._make_mesh(
-                (math.floor(around), math.ceil(around)), self._highest_offset(around, excess)
+                (math.floor(expected_answer), math.ceil(expected_answer)), self._highest_offset(expected_answer, excess)
             )
             margin = self._forecast_margin * 4.0**again
             if common is not None and again == 0:
                 margin = min(_NEARBY, 16 * step + 1)
             below = self._sums_near_largest_loss(asked, mesh)
-            terms = Terms(self.pair, self.errors, epsilon, excess, mesh.points, around, margin, below)
+            terms = Terms(self.pair, self.errors, epsilon, excess, mesh.points, expected_answer, margin, below)
             margin = math.inf if terms.reaches_all else margin
-            passage = self._find_sign_change(terms, self._make_search(around, step, slope, margin))
-            away = abs(passage.answer - around)
+            passage = self._find_sign_change(terms, self._make_search(expected_answer, step, slope, margin))
+            away = abs(passage.answer - expected_answer)
             fits = common is not None or mesh.points.is_every_integer or away <= _NEARBY
             if math.isinf(away) or (fits and away <= margin):
                 return Threshold(passage, terms)
-            around, step, slope = passage.answer, max(self.errors.spread, away) / 16, math.nan
+            expected_answer, step, slope = passage.answer, max(self.errors.spread, away) / 16, math.nan
         return None
 
-    def _with_error_bound(self, epsilon: float, excess: Excess, found: Certified | None) -> Certified:
+    def _with_error_bound(self, epsilon: float, excess: Excess, found: CertifiedNumber | None) -> CertifiedNumber:
         """Return δ as computed or, if that is more precise far out, 0 with the error bound P₊[K >= threshold].
 
         Far out, terms underflow and hide δ.
@@ -171,7 +171,7 @@ class NoisyPair:
         if excess.threshold > _FAR * self.pair.base.deviation:
             most = _TWICE * math.exp(self.pair.log_tail_bound(excess.threshold))  # 2, as the threshold may be inexact
             if most < _UNPROMISED and (found is None or found.error > most):
-                return Certified.probability(0.0, most)
+                return CertifiedNumber.probability(0.0, most)
         if found is None:
             raise ValueError(
                 f"epsilon must be one at which a threshold of the answers can be found, got {epsilon!r}: "
@@ -228,14 +228,14 @@ class NoisyPair:
             answer, step = answer - step, 2 * step
         return answer
 
-    def _without_tied_answer(self, found: Certified, threshold: Threshold) -> Certified:
+    def _without_tied_answer(self, found: CertifiedNumber, threshold: Threshold) -> CertifiedNumber:
         """Return δ without an answer whose ratio is e^ε up to rounding, as this answer adds nothing but rounding."""
         rest = threshold.terms.tail_gain(threshold.passage.answer + 1)
         if rest.error > found.error / 2:
             return found
-        return Certified(rest.value, found.error + abs(found.value - rest.value))
+        return CertifiedNumber(rest.value, found.error + abs(found.value - rest.value))
 
-    def _delta_below_lowest(self, terms: Terms) -> Certified:
+    def _delta_below_lowest(self, terms: Terms) -> CertifiedNumber:
         """Return δ if every answer is at least as likely for a positive record: 0, up to rounding.
 
         As P₊ − e^ε·P₋ is at most 0 in total, its positive part is at most its negative part. The negative part arises
@@ -243,16 +243,16 @@ class NoisyPair:
         """
         values = terms.excess.at(terms.points.offsets)
         losses = float(terms.points.weights @ np.maximum(-values, 0.0))
-        return Certified.probability(0.0, _UNDECIDED * losses)
+        return CertifiedNumber.probability(0.0, _UNDECIDED * losses)
 
-    def _delta_beyond_highest(self, terms: Terms) -> Certified:
+    def _delta_beyond_highest(self, terms: Terms) -> CertifiedNumber:
         """Return δ if no answer has a ratio of e^ε: 0, up to the errors of the ratios."""
         if terms.below is not None and self._largest_possible_delta(terms) == 0:
             return NOTHING
         missed = 0.0
         if self._is_flattening(terms.epsilon) and terms.log_odds(self._highest_answer) >= -_UNDECIDED:
             missed = terms.missed_gain(self._answer_surely_below(terms, self._highest_answer), -_ROUNDED, math.inf)
-        return Certified.probability(0.0, max(missed, self._largest_possible_delta(terms)))
+        return CertifiedNumber.probability(0.0, max(missed, self._largest_possible_delta(terms)))
 
     def _largest_possible_delta(self, terms: Terms) -> float:
         """Return the largest δ that the errors of the excess and of the largest loss allow."""
@@ -265,7 +265,7 @@ class NoisyPair:
         if answer < math.inf:
             points = terms.points
             largest = terms.excess.largest_gain(points.offsets, points.weights)
-            found = higher.tail_gain(answer) if answer > -math.inf else Certified(largest, 0.0)
+            found = higher.tail_gain(answer) if answer > -math.inf else CertifiedNumber(largest, 0.0)
             return min(largest, found.value + 2 * found.error)
         return 0.0
 
@@ -305,7 +305,7 @@ class NoisyPair:
         """Return a search between the answers beyond which the log-odds are constant."""
         return Search(guess, step, self._highest_answer, margin, self._lowest_answer, slope)
 
-    def _supremum(self, threshold: Threshold) -> Certified:
+    def _supremum(self, threshold: Threshold) -> CertifiedNumber:
         """Return δ at a threshold: the supremum, with an error that covers an inexact threshold.
 
         If the threshold is inexact by rounding, the missed gain is at most the rounding of the sum. It is negligible if
@@ -321,16 +321,16 @@ class NoisyPair:
             missed += found.error
         if self.errors.rounding:  # a noise without a closed form
             missed += _OF_SUMS * abs(found.value)
-        found = Certified(found.value, found.error + missed)
+        found = CertifiedNumber(found.value, found.error + missed)
         if found.error > _UNSURE * found.value:
             most = self._largest_possible_delta(terms) - found.value
-            found = Certified(found.value, max(found.error, most))
+            found = CertifiedNumber(found.value, max(found.error, most))
         if self.errors.is_discrete and abs(passage.at_next) < _UNDECIDED:
             found = self._without_tied_answer(found, threshold)
         rest = self._complement_of_delta(threshold) if found.value > _LIKELY and not self.errors.rounding else None
-        return Certified.more_precise(found.value, found.error, rest)
+        return CertifiedNumber.more_precise(found.value, found.error, rest)
 
-    def _complement_of_delta(self, threshold: Threshold) -> Certified:
+    def _complement_of_delta(self, threshold: Threshold) -> CertifiedNumber:
         """Return 1 − δ, with an error that covers an inexact threshold.
 
         Between the threshold used and the exact one, the log-odds lie between 0 and their value at the threshold used.
@@ -342,12 +342,12 @@ class NoisyPair:
         is_decided = passage.log_odds < -_UNDECIDED and passage.at_next > _UNDECIDED  # despite rounding
         if self.errors.is_discrete and not terms.slack and is_decided:
             off = 0.0
-        return Certified(rest.value, rest.error - math.expm1(-off) * rest.value)
+        return CertifiedNumber(rest.value, rest.error - math.expm1(-off) * rest.value)
 
-    def _complement(self, terms: Terms, answer: float) -> Certified:
+    def _complement(self, terms: Terms, answer: float) -> CertifiedNumber:
         """Return P₊[Y < answer] + e^ε·P₋[Y >= answer] = 1 − δ, a sum without negative terms."""
         if terms.epsilon > LARGEST_EPSILON:
-            return Certified(0.0, math.inf)
+            return CertifiedNumber(0.0, math.inf)
         errors = answer - terms.points.offsets
         missed = self.errors.exceedance(self.errors.first - errors)
         chances = self.errors.exceedance(errors)
@@ -359,7 +359,7 @@ _FEW = 2.0**-50  # relative error of 8 roundings: of e^ε, of 1 minus a tail, of
 _NEXT_TO_1 = 2.0**-52  # largest error of a float next to 1, far more than terms that underflow
 
 
-def _complement(pair: Pair, masses: Masses, epsilon: float, missed: Reals, chances: Reals) -> Certified:
+def _complement(pair: Pair, masses: Masses, epsilon: float, missed: Reals, chances: Reals) -> CertifiedNumber:
     """Return P₊[not A] + e^ε·P₋[A] for a set A of answers, a sum without negative terms.
 
     A probability close to 1 is computed as 1 minus a tail; only the tail can have a larger error than rounding.
@@ -374,11 +374,11 @@ def _complement(pair: Pair, masses: Masses, epsilon: float, missed: Reals, chanc
     plus, minus = masses
     grown = math.exp(epsilon) * minus
     found = math.fsum([*(plus * missed).tolist(), *(grown * chances).tolist()])
-    tails = Certified.probability(float((plus + grown) @ (missed * chances)), 0.0)
+    tails = CertifiedNumber.probability(float((plus + grown) @ (missed * chances)), 0.0)
     error = _TWICE * (pair.rounding * tails.value + tails.error)
     if pair.precision is None:
-        return Certified(found, error + _TWICE * pair.rounding * found + _NEXT_TO_1)
-    return Certified(found, error + (pair.precision + _FEW) * found)
+        return CertifiedNumber(found, error + _TWICE * pair.rounding * found + _NEXT_TO_1)
+    return CertifiedNumber(found, error + (pair.precision + _FEW) * found)
 
 
 _NEGLIGIBLE = -720.0  # logarithm of a probability below the 1e-301 that brackets allow for
@@ -386,7 +386,7 @@ _UNPROMISED = 1e-50  # smallest δ for which nine digits are guaranteed
 _FAR = 25.0  # standard deviations within which nothing is negligible
 
 
-def hockey_sticks(pair: Pair, errors: CertifiedErrorLaw | None, epsilons: list[float]) -> list[Certified]:
+def hockey_sticks(pair: Pair, errors: CertifiedErrorLaw | None, epsilons: list[float]) -> list[CertifiedNumber]:
     """Return sup_S P₊[Y in S] − e^ε·P₋[Y in S] for each ε, where Y is the count plus noise.
 
     With any noise, the supremum is at most P₊[K >= threshold], as w is negative below the threshold. Values of ε whose
@@ -410,21 +410,21 @@ def hockey_sticks(pair: Pair, errors: CertifiedErrorLaw | None, epsilons: list[f
 
     known = possible[: first_true(is_negligible, 0, len(possible))]
     found = _deltas_without_noise(pair, known) if errors is None else _delta_with_noise(pair, errors, known)
-    underflows = [Certified.probability(0.0, 0.0)] * (len(possible) - len(known))
+    underflows = [CertifiedNumber.probability(0.0, 0.0)] * (len(possible) - len(known))
     return found + underflows + _zero_delta(pair, [one for _, one in asked[len(possible) :]])
 
 
-def _zero_delta(pair: Pair, excesses: list[Excess]) -> list[Certified]:
+def _zero_delta(pair: Pair, excesses: list[Excess]) -> list[CertifiedNumber]:
     """Return δ if no count has a ratio of e^ε: 0, up to the errors of the ratios."""
     if not excesses:
         return []
     end = pair.base.support[1]
     points = pair.base.points((end, end), end)
     gains = [one.largest_gain(points.offsets, points.weights) for one in excesses]
-    return [Certified.probability(0.0, gain) if gain else NOTHING for gain in gains]
+    return [CertifiedNumber.probability(0.0, gain) if gain else NOTHING for gain in gains]
 
 
-def _delta_with_noise(pair: Pair, errors: CertifiedErrorLaw, asked: list[EpsilonExcess]) -> list[Certified]:
+def _delta_with_noise(pair: Pair, errors: CertifiedErrorLaw, asked: list[EpsilonExcess]) -> list[CertifiedNumber]:
     """Return δ with noise. For a pair that is a shift by one record it is 0 from the ε of the noise on."""
     bound = errors.largest_log_change if pair.is_shift else None
     below = asked if bound is None else asked[: bisect_left(asked, bound, key=lambda one: Fraction(one[0]))]
@@ -432,12 +432,12 @@ def _delta_with_noise(pair: Pair, errors: CertifiedErrorLaw, asked: list[Epsilon
     return found + [NOTHING] * (len(asked) - len(below))
 
 
-def _deltas_without_noise(pair: Pair, asked: list[EpsilonExcess]) -> list[Certified]:
+def _deltas_without_noise(pair: Pair, asked: list[EpsilonExcess]) -> list[CertifiedNumber]:
     """Return δ of the exact count for each ε: the sum of P₊ − e^ε·P₋ over the counts from the threshold on.
 
     No term is negative. Counts at which a term is 0 up to rounding add to the error, on both sides of the threshold.
     """
-    values: list[Certified] = []
+    values: list[CertifiedNumber] = []
     while len(values) < len(asked):
         lowest = asked[len(values)][1].threshold
         near = [one for _, one in asked[len(values) :] if one.threshold - lowest <= WIDEST_MESH]
@@ -455,6 +455,6 @@ def _deltas_without_noise(pair: Pair, asked: list[EpsilonExcess]) -> list[Certif
                 masses = masses or pair.masses(points)
                 rest = _complement(pair, masses, epsilon, 1 - chances, chances)
                 missed = excess.uncertainty(offsets[first_place:stop_place], weights[first_place:stop_place])
-                rest = Certified(rest.value, rest.error + missed)
-            values.append(Certified.more_precise(value, error, rest))
+                rest = CertifiedNumber(rest.value, rest.error + missed)
+            values.append(CertifiedNumber.more_precise(value, error, rest))
     return values

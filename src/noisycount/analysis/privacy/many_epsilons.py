@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.analysis.privacy.answer_sums import LARGEST_EPSILON, LEFT_OUT, Flags, Mesh
-from noisycount.analysis.privacy.bounds import Certified
+from noisycount.analysis.privacy.bounds import CertifiedNumber
 from noisycount.analysis.privacy.pairs import Excess, LinearExcess, excess_rows
 from noisycount.analysis.privacy.threshold import CLOSE
 from noisycount.frozen import frozen
@@ -164,7 +164,7 @@ class TermRows:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(is_known, np.log(above / below), np.nan)
 
-    def deltas(self, answers: Reals, log_odds: Reals, slack: float) -> list[Certified | None]:
+    def deltas(self, answers: Reals, log_odds: Reals, slack: float) -> list[CertifiedNumber | None]:
         """Return δ at the threshold of each row, or None if another formula is needed.
 
         Args:
@@ -194,7 +194,7 @@ class TermRows:
         if errors.rounding:
             bounds = bounds + _OF_SUMS * values
         results = zip(values.tolist(), bounds.tolist(), is_sound.tolist(), strict=True)
-        return [Certified.probability(value, bound) if sound else None for value, bound, sound in results]
+        return [CertifiedNumber.probability(value, bound) if sound else None for value, bound, sound in results]
 
     def _missed_gain_bounds(self, answers: Reals, log_odds: Reals, gains: Reals) -> Reals:
         """Return a bound, at most 0, of the error of δ that arises because log-odds at the thresholds are not 0."""
@@ -256,7 +256,7 @@ def certified_deltas(
     known_thresholds: Sequence[tuple[float, float, float]],
     margin: float,
     slack: float,
-) -> list[Certified | None]:
+) -> list[CertifiedNumber | None]:
     """Return δ for each ε of an ascending list, or None for an ε that must be computed alone.
 
     Args:
@@ -267,7 +267,7 @@ def certified_deltas(
         margin: Largest distance of a threshold from its guess at which the sums are exact, in records.
         slack: Error of log-odds by rounding, if they may hardly rise at a threshold; otherwise 0.
     """
-    results: list[Certified | None] = []
+    results: list[CertifiedNumber | None] = []
     errors = mesh.errors
     table = errors if errors.has_formula else errors.tabulated(errors.distance_at_depth(_TABLE_DEPTH) + margin)
     places, distances, slopes = np.array(known_thresholds).T

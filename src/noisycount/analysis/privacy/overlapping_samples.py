@@ -12,7 +12,7 @@ from itertools import product
 
 import numpy as np
 
-from noisycount.analysis.privacy.bounds import Between, Bounded, MonotoneBounds
+from noisycount.analysis.privacy.bounds import Bounded, BoundedProbability, MonotoneBounds
 from noisycount.analysis.privacy.composition import OneAnswer
 from noisycount.analysis.privacy.disjoint_cells import (
     DEPTH,
@@ -50,7 +50,7 @@ class HeldSamples:
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
         """Return δ₊ and δ₋ for each ε."""
         found: list[Bounded] = [
-            Between.of_bounds(
+            BoundedProbability.of_bounds(
                 max(curve.bracket(epsilon)[0] for curve in self._curves_of_samples), self._upper_bound(epsilon)
             )
             for epsilon in epsilons
@@ -192,11 +192,11 @@ class SamplesOfOneProperty:
         """Return δ₊ with its bounds for each ε."""
         if len(self.samples) == 1:
             alone = OneAnswer.from_mechanism(self.samples[0], population).directions(epsilons)[0]
-            return [Between.of_bounds(one.lower, one.upper) for one in alone]
+            return [BoundedProbability.of_bounds(one.lower, one.upper) for one in alone]
         drawn = sum(one.sample_size for one in self.samples)
         (pair,) = neighbour_pairs(Subsample(min(drawn, population.size)), population)
         lowers, uppers = _lower_bounds_of_two(self.samples, population, epsilons), hockey_sticks(pair, None, epsilons)
-        return [Between.of_bounds(low, one.upper) for low, one in zip(lowers, uppers, strict=True)]
+        return [BoundedProbability.of_bounds(low, one.upper) for low, one in zip(lowers, uppers, strict=True)]
 
 
 def _lower_bounds_of_two(samples: Sequence[Subsample], population: Binomial, epsilons: list[float]) -> list[float]:

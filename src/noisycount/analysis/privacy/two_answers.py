@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from noisycount.analysis.privacy.bounds import Certified
+from noisycount.analysis.privacy.bounds import CertifiedNumber
 from noisycount.analysis.privacy.hockey_stick import hockey_sticks
 from noisycount.analysis.privacy.pairs import Pair
 from noisycount.frozen import frozen
@@ -33,7 +33,7 @@ class WeightedWindow:
     Σ_{k >= t} v_k, less the hidden part Σ_y min(Σ_{k >= t} v_k·L_y(k), Σ_{k < t} −v_k·L_y(k)).
     """
 
-    known: Certified  # δ₊ without noise
+    known: CertifiedNumber  # δ₊ without noise
     factor: float  # e^ε
     above: Reals  # v_t, v_{t + 1}, … inside the window
     below: Reals  # −v_{t − 1}, −v_{t − 2}, … inside the window
@@ -135,7 +135,7 @@ def window(closeness: Closeness, most: int, apart: float = _APART) -> int:
     return min(most, int(mixed[-1]) + 2) if mixed.size else 1
 
 
-def _weighted_window_at(pair: Pair, epsilon: float, known: Certified, reach: int) -> WeightedWindow:
+def _weighted_window_at(pair: Pair, epsilon: float, known: CertifiedNumber, reach: int) -> WeightedWindow:
     """Return the weights of the counts around the threshold of one ε."""
     low, high = pair.base.support
     excess = pair.excess(epsilon)

@@ -10,7 +10,7 @@ from itertools import chain, combinations, pairwise
 
 import numpy as np
 
-from noisycount.analysis.privacy.bounds import NOTHING, Between, Bounded, Divergences, largest_bounds
+from noisycount.analysis.privacy.bounds import NOTHING, Bounded, BoundedProbability, Divergences, largest_bounds
 from noisycount.analysis.privacy.composition import composed_answers, merged_noises
 from noisycount.analysis.privacy.disjoint_cells import Cell, TableAnswers
 from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
@@ -160,7 +160,9 @@ class PatternMove:
             found = composed_answers(tuple(pairs), self.mechanisms).directions(epsilons)
             sums += law.probability(low, high - 1) * np.array([[one.upper for one in side] for side in found])
         plus, minus = (sums * (1 + _ROUNDING)).tolist()
-        return [Between.of_bounds(0.0, one) for one in plus], [Between.of_bounds(0.0, one) for one in minus]
+        return [BoundedProbability.of_bounds(0.0, one) for one in plus], [
+            BoundedProbability.of_bounds(0.0, one) for one in minus
+        ]
 
 
 @frozen(eq=False)
@@ -176,7 +178,7 @@ class BoundedWorkload:
         nothing: list[Bounded] = [NOTHING for _ in epsilons]
         lowers = (nothing, nothing) if self.fewer is None else self.fewer.directions(epsilons)
         plus, minus = (
-            [Between.of_bounds(a.lower, b.upper) for a, b in zip(lower, largest_bounds(upper), strict=True)]
+            [BoundedProbability.of_bounds(a.lower, b.upper) for a, b in zip(lower, largest_bounds(upper), strict=True)]
             for lower, upper in zip(lowers, zip(*found, strict=True), strict=True)
         )
         return list(plus), list(minus)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisycount.analysis.privacy import workload as workloads
-from noisycount.analysis.privacy.bounds import Between, Bounded, Divergences, composed_epsilon
+from noisycount.analysis.privacy.bounds import Bounded, BoundedProbability, Divergences, composed_epsilon
 from noisycount.analysis.privacy.composition import composed_answers, is_precise
 from noisycount.analysis.privacy.lattice import LOST, Kernel, Lattice, count_span, is_continuous, noise_on_grid
 from noisycount.analysis.privacy.neighbour_pairs import neighbour_pairs
@@ -78,7 +78,7 @@ def _delta_bounds(  # noqa: PLR0913, PLR0917  (both directions and their errors)
     off = (1 + np.array(factors)) * error
     relative = sum(kernel.error for kernel in kernels)
     plus, minus = (
-        [Between.of_bounds(low, high, share) for low, high in zip(lows, highs, strict=True)]
+        [BoundedProbability.of_bounds(low, high, share) for low, high in zip(lows, highs, strict=True)]
         for lows, highs in zip((lower - off).tolist(), (upper + off + 2 * relative).tolist(), strict=True)
     )
     return list(plus), list(minus)

@@ -18,7 +18,7 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.factors import Factor, LogFactor, ValuedFactor
 from noisycount.model.laws.gamma import Expansion, Reals
 from noisycount.model.mechanism import Mechanism
-from noisycount.model.sampling.scalar import RandomIntegers, as_written, drawable_scale, public_grid
+from noisycount.model.sampling.scalar import RandomIntegers, drawable_scale, fraction_as_written, public_grid
 from noisycount.model.searches import bracket_root, bracketed_by_factors, first_whole, root
 from noisycount.validation import positive_number, real_number, whole_number
 
@@ -432,7 +432,7 @@ class DiscreteNoise(AdditiveNoise):
     scale: Fraction = field()  # without field(), the property of the base class would become the default value
 
     def __init__(self, scale: float | Fraction) -> None:
-        object.__setattr__(self, "scale", drawable_scale(as_written(scale, "scale")))
+        object.__setattr__(self, "scale", drawable_scale(fraction_as_written(scale, "scale")))
 
     def release(self, count: int) -> int:
         """Return the count plus one exact draw of the noise.

@@ -21,7 +21,7 @@ from noisycount.model.laws.gamma import Reals
 from noisycount.model.laws.normal import log_two_sided
 from noisycount.model.noises.discrete_gaussian import DiscreteGaussian
 from noisycount.model.noises.gaussian import Gaussian, GaussianLikelihood
-from noisycount.model.sampling.scalar import as_written
+from noisycount.model.sampling.scalar import fraction_as_written
 
 _STEPS = 1024  # smallest number of grid steps a scale
 _REACH = 12.0  # scales: end of the grid; the mass e^(−72) beyond it is added to the end
@@ -59,7 +59,7 @@ class CombinedGaussian(Gaussian):
     @property
     def exact_scale(self) -> Fraction:
         """The scale as the decimal that Python prints for it, so that it can be read back."""
-        return as_written(self.scale, "scale")
+        return fraction_as_written(self.scale, "scale")
 
     @property
     def newest(self) -> DiscreteGaussian:

@@ -23,7 +23,7 @@ LARGEST_TERM = 2**53
 _GRID_BITS = 40  # at least 2^40 grid steps a scale; `Gaussian.release` states the resulting error
 
 
-def as_written(value: float | Fraction, name: str) -> Fraction:
+def fraction_as_written(value: float | Fraction, name: str) -> Fraction:
     """Return the positive rational that a number stands for: a float stands for the decimal that Python prints.
 
     The numerator and the denominator are Python's integers: those of NumPy overflow silently, and noise would be too
@@ -38,7 +38,7 @@ def as_written(value: float | Fraction, name: str) -> Fraction:
 def price_as_written(value: RationalLike, name: str) -> Fraction:
     """Return the positive rational that a price stands for; a text or a decimal is accepted too."""
     if not isinstance(value, (str, Decimal)):
-        return as_written(value, name)
+        return fraction_as_written(value, name)
     number = parse_rational(value)
     if number is None or number <= 0:
         raise ValueError(f"{name} must be positive and finite, got {value!r}")

@@ -16,7 +16,7 @@ from noisycount.errors import NoisyCountError
 from noisycount.frozen import frozen
 from noisycount.model.noises.additive import AdditiveNoise
 from noisycount.model.noises.laplace import DiscreteLaplace
-from noisycount.model.sampling.scalar import as_written
+from noisycount.model.sampling.scalar import fraction_as_written
 from noisycount.readers.assumption import Assumed, Rate
 from noisycount.validation import exact_text, optional_text
 
@@ -111,7 +111,7 @@ def check_whole(answer: float, noise: AdditiveNoise) -> None:
 
 def scale_of(noise: AdditiveNoise) -> Fraction:
     """Return the scale of a noise as it is written, in records."""
-    return as_written(noise.scale, "scale")
+    return fraction_as_written(noise.scale, "scale")
 
 
 _UNSURPRISING = 0.05
