@@ -1,4 +1,4 @@
-"""Formats of texts in a file: the values that they represent, as the owner states or a check guesses.
+"""Formats of a file and of its texts, which the owner states or a check guesses: how texts represent values.
 
 `ColumnFormat` describes a column and `FileFormat` the layout of a file.
 """

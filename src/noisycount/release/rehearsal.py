@@ -53,7 +53,7 @@ def values_in_condition(predicate: Predicate) -> Iterator[tuple[Column, object]]
 
 
 def values_of_keys(parts: tuple[GroupBy, ...], keys: KeySet | None) -> Iterator[tuple[Column, object]]:
-    """Yield the columns by which a table groups, each with one value for each of its keys."""
+    """Yield a pair (column, value) for each key, or edge of a range, of each column by which a table groups."""
     for place, part in enumerate(parts):
         if isinstance(part, NumberRanges):
             yield from ((part.column.origin, edge) for edge in part.edges)

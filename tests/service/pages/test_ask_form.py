@@ -185,7 +185,12 @@ def test_fault_names_its_field(fields: Sequence[tuple[str, str]], field: str) ->
 )
 def test_a_share_is_of_the_count_unless_there_is_a_guess(price: Price, sent: dict[str, object]) -> None:
     """The empty form asks for ±20 % at 0.5 at most; a guess fixes the price in its place."""
-    assert Query(**price.count_arguments()).to_json() == {"where": "true", "within": "20%", **sent, "confidence": "95%"}
+    assert Query(**price.count_price_arguments()).to_json() == {
+        "where": "true",
+        "within": "20%",
+        **sent,
+        "confidence": "95%",
+    }
 
 
 @pytest.mark.parametrize("epsilon", ["0.001", "0.15", "2", "50"])

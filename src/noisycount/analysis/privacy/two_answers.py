@@ -176,7 +176,7 @@ class _ThresholdSide:
     def from_weights(cls, places: Reals, weights: Reals, slope: float, first: float) -> "_ThresholdSide":
         """Return the side of the threshold with these weights at ascending places.
 
-        Answers have the distances `first`, `first` + 1, ….
+        An answer on this side is at a distance of `first`, `first` + 1, … places.
 
         Args:
             places: Places i of the weights.

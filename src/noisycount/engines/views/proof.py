@@ -438,7 +438,7 @@ class _Scope:
             )
 
     def type_of(self, expression: exp.Expr) -> str:  # noqa: PLR0911 - a case a node
-        """Return the type of an expression; an empty text if equal values of it may be distinguishable."""
+        """Return the type of an expression; an empty text if equal values of it may differ, as 0.0 and −0.0 do."""
         node = expression.unnest()
         if (place := self.plain_column(node)) is not None:
             return self._column_type(place)

@@ -25,7 +25,7 @@ _FLAT = 1 / 32  # nats a record: up to this slope, the first omitted correction 
 WIDE = 64.0
 
 
-def theta(rate: float) -> tuple[float, float]:
+def theta_sum_and_mean_square(rate: float) -> tuple[float, float]:
     """Return Σ e^(−rate·z²) over the integers, and the mean of z² under these weights, for rate >= 1/2."""
     squares = np.arange(1.0, 10.0) ** 2
     weights = np.exp(-rate * squares)
@@ -37,8 +37,8 @@ def theta(rate: float) -> tuple[float, float]:
 def log_sum_of_all(scale: float) -> float:
     """Return ln Σ e^(−z²/(2·scale²)) over the integers; for scale >= 1 by Poisson's summation formula."""
     if scale < 1:
-        return math.log(theta(1 / (2 * scale**2))[0])
-    images = theta(2 * math.pi**2 * scale**2)[0]
+        return math.log(theta_sum_and_mean_square(1 / (2 * scale**2))[0])
+    images = theta_sum_and_mean_square(2 * math.pi**2 * scale**2)[0]
     return math.log(scale * math.sqrt(2 * math.pi) * images)
 
 
@@ -115,9 +115,9 @@ class DiscreteGaussian(DiscreteNoise, GaussianKernel):
         """Variance of the noise, in records²: the mean of z²."""
         scale = float(self.scale)
         if scale < 1:
-            return theta(1 / (2 * scale**2))[1]
+            return theta_sum_and_mean_square(1 / (2 * scale**2))[1]
         turned = 2 * math.pi * scale**2
-        return scale**2 - turned**2 * theta(math.pi * turned)[1]
+        return scale**2 - turned**2 * theta_sum_and_mean_square(math.pi * turned)[1]
 
     @property
     def variance_rounding(self) -> float:

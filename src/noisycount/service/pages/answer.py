@@ -243,7 +243,8 @@ class ReleasedAnswer:
         price = Price(within=within, confidence=str(self.query.confidence))
         other_prices = {"epsilon": None, "rho": None, "within": None, "at_most": None, "of": None}
         return replace(
-            self.query, **{**other_prices, **(price.rows_arguments() if self.is_table else price.count_arguments())}
+            self.query,
+            **{**other_prices, **(price.rows_price_arguments() if self.is_table else price.count_price_arguments())},
         )
 
     @property

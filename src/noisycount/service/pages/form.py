@@ -69,27 +69,27 @@ class Price:
     confidence: str = "95%"  # probability of the stated accuracy
     epsilon: str = "0.1"  # price
 
-    def count_arguments(self) -> dict[str, Any]:
+    def count_price_arguments(self) -> dict[str, Any]:
         """Return the arguments of a query for the price of one count."""
         if self.is_open:
             share = self._share()
             _require_valid(share < 1, "within", "be less than 100% of the count, such as 20%", self.within)
             return {"within": share, "at_most": self._max_epsilon(), "confidence": self.confidence_share}
         if not self.is_goal or self._is_share:
-            return self.rows_arguments()
+            return self.rows_price_arguments()
         try:
             plan = plan_for_error(self._units(), self.confidence_share)
         except QueryError as error:
             raise FormError("within", error.spelled(label_spelling)) from None
         return {"epsilon": plan.epsilon, "confidence": self.confidence_share}
 
-    def rows_arguments(self) -> dict[str, Any]:
+    def rows_price_arguments(self) -> dict[str, Any]:
         """Return the arguments of a query for the price of every row of a table."""
         confidence = {"confidence": self.confidence_share}
         if not self.is_goal:
             return {"epsilon": _epsilon_of_field("epsilon", self.epsilon), **confidence}
         if self.is_open:
-            return {**self.count_arguments(), "of": self._scope()}
+            return {**self.count_price_arguments(), "of": self._scope()}
         if self._is_share:
             return {"within": self._share(), "guess": float(amount("guess", self.guess, "100")), **confidence}
         return {"within": 1.0, "guess": float(self._units()), **confidence}
@@ -239,7 +239,7 @@ class AskForm:
         where = where_of(self.conditions, self.text, columns, public, self.rows)
         wheres = [] if where is None else [where]
         if not self.groups:
-            return Query(wheres=wheres, **self.price.count_arguments())
+            return Query(wheres=wheres, **self.price.count_price_arguments())
         keys = {group.column: group.typed_keys(row, columns) for row, group in enumerate(self.groups)}
         return Query(
             wheres=wheres,
@@ -249,7 +249,7 @@ class AskForm:
             margins=["total"] if self.total or (self.price.is_open and self.price.of == "total") else [],
             groups_per_unit=self._groups_per_unit(),
             delta=self.delta.strip() or None,
-            **self.price.rows_arguments(),
+            **self.price.rows_price_arguments(),
         )
 
     def error_of(self, refusal: QueryError) -> FormError:

@@ -224,8 +224,8 @@ def refinement_json(refinement: Refinement) -> dict[str, Any]:
     return {
         **members(refinement, "answer", "answers", "answer_deviation"),
         **assumed_members(refinement.assumed),
-        **(dict.fromkeys(_NOISE) if noise is None else _noise_members(noise)),
-        "noises": [_noise_members(noise) for noise in refinement.noises],
+        **(dict.fromkeys(_NOISE) if noise is None else _noise_as_json(noise)),
+        "noises": [_noise_as_json(noise) for noise in refinement.noises],
         **members(result, "mean", "median", "mode"),
         "standard_deviation": refinement.deviation,
         **members(refinement, "interval", "level"),
@@ -234,7 +234,7 @@ def refinement_json(refinement: Refinement) -> dict[str, Any]:
     }
 
 
-def _noise_members(noise: AdditiveNoise) -> dict[str, str | None]:
+def _noise_as_json(noise: AdditiveNoise) -> dict[str, str | None]:
     """Return the noise of an answer as JSON; ε is null if the noise has none."""
     scale = scale_of(noise)
     values = optional_text(None if noise.epsilon is None else 1 / scale), noise.name, exact_text(scale)
