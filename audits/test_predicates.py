@@ -42,7 +42,8 @@ def test_one_more_record_of_a_csv_file_moves_a_count_by_one_at_most(tell: Callab
 
 def test_the_parser_takes_what_the_grammar_of_the_page_has_and_nothing_else(grammar: Grammar) -> None:
     """Sentences that the grammar makes are questions; changed ones are judged alike."""
-    language.test_sentences_of_the_grammar_are_accepted(grammar, SENTENCES)
+    for rule in ("question", "person-question"):
+        language.test_sentences_of_the_grammar_are_accepted(grammar, rule, SENTENCES)
     language.test_the_parser_takes_what_the_grammar_has_and_nothing_else(grammar, SENTENCES)
 
 

@@ -16,7 +16,7 @@ from benchmarks.comparison import Comparison, Show, sized
 from noisycount.ledger.chain import answer_columns, debit_columns
 from noisycount.ledger.entries import Entry, Request
 from noisycount.ledger.ledger import Ledger, Selection
-from noisycount.ledger.state import LedgerState
+from noisycount.ledger.state import NO_LOSS, LedgerState
 from noisycount.ledger.storage import COLUMNS
 
 ROWS = int(float(os.environ.get("NOISYCOUNT_BENCH_ROWS", "1e6")))
@@ -69,7 +69,7 @@ def rows() -> Iterator[dict[str, object]]:
     for number in range(ROWS // 2):
         request = Request("survey", f"question {number}", PRICE)
         analyst = f"ana{number % 50}"
-        key, totals = f"{analyst}:{number}", [state.paid_for("survey"), state.paid_by(analyst)]
+        key, totals = f"{analyst}:{number}", [state.datasets.get("survey", NO_LOSS), state.analysts.get(analyst, NO_LOSS)]
         spent, own = (total + request.price for total in totals)
         state.append(debit_columns(Entry(key, request, spent, made, None, analyst, own)))
         state.append(answer_columns(key, number, made))
