@@ -69,8 +69,9 @@ def rows() -> Iterator[dict[str, object]]:
     for number in range(ROWS // 2):
         request = Request("survey", f"question {number}", PRICE)
         analyst = f"ana{number % 50}"
-        key, totals = f"{analyst}:{number}", [state.datasets.get("survey", NO_LOSS), state.analysts.get(analyst, NO_LOSS)]
-        spent, own = (total + request.price for total in totals)
+        key = f"{analyst}:{number}"
+        spent = state.datasets.get("survey", NO_LOSS) + request.price
+        own = state.analysts.get(analyst, NO_LOSS) + request.price
         state.append(debit_columns(Entry(key, request, spent, made, None, analyst, own)))
         state.append(answer_columns(key, number, made))
         yield from map(dict, state.unwritten)
