@@ -34,7 +34,7 @@ def entries_of(rows: Iterable[Row]) -> list[Entry]:
             debit = entries[row["key"]]
             entries[row["key"]] = answered = chain.answered_entry(debit, row)
             if refund := chain.unused_reserve(debit.request, answered.request):
-                entries |= _without_refund(refund, answered, entries)
+                entries |= _after_refund(refund, answered, entries)
         elif row["kind"] == chain.REPEAT:
             repeated = entries[row["question"]]
             repeats = (*repeated.repeats, chain.repeat_of(row))
@@ -50,7 +50,7 @@ def _with_base(entry: Entry, entries: Mapping[str, Entry]) -> Entry:
     return replace(entry, base=next(answered, None))
 
 
-def _without_refund(refund: Fraction, settled: Entry, entries: Mapping[str, Entry]) -> dict[str, Entry]:
+def _after_refund(refund: Fraction, settled: Entry, entries: Mapping[str, Entry]) -> dict[str, Entry]:
     """Return a settled debit and all later debits. Totals that included its reserve are reduced by its refund."""
     later = dropwhile(lambda entry: entry.key != settled.key, entries.values())
     return {
