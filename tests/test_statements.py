@@ -68,8 +68,8 @@ def test_what_the_demonstration_spends() -> None:
     """`how-to/epsilon.md`: the largest price, and the mean price at a count of 100."""
     rule = stopping_rule("0.2", "0.95", demo.AT_MOST)
     sentence = (
-        f"The demonstration spends at most {float(demo.AT_MOST)} of this budget; for a true count of 100 it spends "
-        f"{mean_price(rule, 100):.2f}, the mean over its noise."
+        f"The demonstration spends at most ε = {float(demo.AT_MOST)}, and {mean_price(rule, 100):.2f} on average if "
+        "the true count is 100."
     )
     assert sentence in page("docs/how-to/epsilon.md")
 

@@ -129,7 +129,7 @@ rate must be … got '1.7%': write 0.017$
     nc.Binomial(5912, '1.7%')
 population must give the count a law, …: use Binomial
     nc.posterior(5, nc.Known(10, 4), nc.Laplace(2))
-known must be 0 for Known
+known must be 0 if the population is Known
     nc.Known(10, 4).given(1, 1)
 deviation must be positive and finite, got 0.0$
     nc.BetaBinomial.from_rate(10, 0.3, 0.0)

@@ -244,11 +244,12 @@ class Ledger(Shown):
     ) -> Entry:
         """Store the answer to a debit, and return the entry with its final answer.
 
-        If the debit has an answer already, or a top-up of the debit has one, nothing is stored and
-        the entry with that answer is returned. `attached` is written in the same transaction, which also refunds the
-        rest of a reserve if `stopped` is given: the ε at which its answers stopped.
+        If the debit has an answer already, or a top-up of the debit has one, nothing is stored and the entry with that
+        answer is returned. `attached` is written in the same transaction. `stopped` is the ε at which the search for an
+        accuracy goal stopped; the rest of the reserve is then refunded. None: the price is fixed.
 
-        Raise LedgerError if there is no such debit, StaleBaseError if a coarser answer was stored since it was read.
+        Raise LedgerError if there is no such debit, StaleBaseError if another request improved the answer since `entry`
+        was read.
         """
         check_type("entry", entry, Entry)
         answer = storable_answer(answer)

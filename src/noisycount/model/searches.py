@@ -143,18 +143,18 @@ def _narrow_bracket(function: Function, bracket: Bracket, between: Callable[[Bra
         place = between(bracket, share)
         if place is None:
             break
-        given_up = bracket
+        previous = bracket
         bracket = bracket.narrowed(place, function(place))
-        share = _share_after(bracket, given_up)
+        share = _next_bracket_share(bracket, previous)
     return bracket
 
 
-def _share_after(bracket: Bracket, given_up: Bracket) -> float:
-    """Return the next position between low and high, given the previous bracket; nan for bisection."""
+def _next_bracket_share(bracket: Bracket, previous: Bracket) -> float:
+    """Return the relative position of the next evaluation: 0 at low, 1 at high; nan for bisection."""
     low, high = (bracket.low, bracket.at_low), (bracket.high, bracket.at_high)
-    is_lower = bracket.low != given_up.low
+    is_lower = bracket.low != previous.low
     first, second = (low, high) if is_lower else (high, low)
-    third = (given_up.low, given_up.at_low) if is_lower else (given_up.high, given_up.at_high)
+    third = (previous.low, previous.at_low) if is_lower else (previous.high, previous.at_high)
     points, values = zip(first, second, third, strict=True)
     try:
         is_smooth, share = _inverse_quadratic_step(points, values)

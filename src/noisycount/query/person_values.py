@@ -178,8 +178,9 @@ def _table_of_rows(
     if len(named) > 1:
         name = function.value
         raise PredicateError(
-            f"where has {name}() of rows of {named[0]} and of {named[1]}, and a row is of one table: write "
-            f"{name}() for each, or a value of the person, such as first({named[0]}.day), beside a column of {named[1]}"
+            f"where has {name}() about rows of {named[0]} and of {named[1]}, but {name}() reads one table: write "
+            f"{name}() for each table, or compare a column of {named[1]} with a value of the person, such as "
+            f"first({named[0]}.day)"
         )
     return named[0] if named else None
 
@@ -339,7 +340,7 @@ def is_of_person(test: Predicate) -> bool | None:
 
 
 def row_conditions(predicates: Iterable[Predicate]) -> Iterator[Predicate]:
-    """Yield predicates, and the conditions of rows inside their values of a person."""
+    """Yield each predicate, and the condition inside each of its functions such as any(…), at any depth."""
     for predicate in predicates:
         yield predicate
         yield from row_conditions(value.where for value in values_in([predicate]))

@@ -298,7 +298,7 @@ def _share_to_json(name: str, share: float | Fraction | None) -> str | None:
     return None if number is None else percent(float(number)).replace(" ", "")
 
 
-Rules = Iterator[tuple[bool, str]]  # a condition that must not hold, and the error if it holds
+Checks = Iterator[tuple[bool, str]]  # a condition that must not hold, and the error if it holds
 
 
 def check_query(query: Query, columns: Sequence[str] | None = None, *, has_hidden_keys: bool | None = None) -> None:
@@ -310,22 +310,22 @@ def check_query(query: Query, columns: Sequence[str] | None = None, *, has_hidde
         query: The query.
         columns: The columns by which a table groups; None: the columns that `by` names.
         has_hidden_keys: True if the keys of the table are hidden, and found in the records; None: unknown, since it
-            depends on the columns. The next call then checks the rules about hidden keys.
+            depends on the columns. The next call then runs the checks of hidden keys.
     """
     if columns is None:
         columns = [item.column for item in query.by or () if isinstance(item, ColumnGrouping)]
     if query.delta is None or query.keys is not None:
         has_hidden_keys = False
-    rules = [_rules_of_kind(query), _rules_of_price(query)]
+    checks = [_checks_of_kind(query), _checks_of_price(query)]
     if query.noise is DiscreteGaussian or query.rho is not None:
-        rules.append(_rules_of_gaussian_noise(query))
+        checks.append(_checks_of_gaussian_noise(query))
     if query.at_most is not None or query.of is not None:
-        rules.append(_rules_of_goal(query, columns))
+        checks.append(_checks_of_goal(query, columns))
     if query.by is not None:
-        rules.append(_rules_of_cells(query, columns))
+        checks.append(_checks_of_cells(query, columns))
     if query.delta is not None and has_hidden_keys is not None:
-        rules.append(_rules_of_keys(query, columns, has_hidden_keys=has_hidden_keys))
-    _check_rule(rules)
+        checks.append(_checks_of_keys(query, columns, has_hidden_keys=has_hidden_keys))
+    _require_all(checks)
     validation.open_probability(query.confidence, "confidence")
 
 
@@ -337,17 +337,17 @@ def check_unit(query: Query, unit: str | None, *, has_hidden_keys: bool) -> None
         unit: The column that names the person; None: each row is a privacy unit.
         has_hidden_keys: True if the keys of the table are hidden, and found in the records.
     """
-    _check_rule([_rules_of_unit(query, unit, has_hidden_keys=has_hidden_keys)])
+    _require_all([_checks_of_unit(query, unit, has_hidden_keys=has_hidden_keys)])
 
 
-def _check_rule(rules: Sequence[Rules]) -> None:
-    for is_broken, sentence in chain.from_iterable(rules):
+def _require_all(checks: Sequence[Checks]) -> None:
+    for is_broken, sentence in chain.from_iterable(checks):
         if is_broken:
             raise QueryError(sentence)
 
 
-def _rules_of_kind(query: Query) -> Rules:
-    """Yield the rules about arguments that belong together: those of one count, several counts, or a table by keys."""
+def _checks_of_kind(query: Query) -> Checks:
+    """Yield the checks about arguments that belong together: those of one count, several counts, or a table by keys."""
     is_several = query.is_list or len(query.wheres) > 1
     yield query.by is not None and is_several, "give {by} with one {wheres}, or several {wheres} without {by}"
     grouped = {name: bool(getattr(query, name)) for name in ("other", "margins", "groups_per_unit", "cumulative")}
@@ -358,8 +358,8 @@ def _rules_of_kind(query: Query) -> Rules:
         yield is_wrong, f"{{{name}}} belongs to a table: add {{by}}, or several {{wheres}}"
 
 
-def _rules_of_price(query: Query) -> Rules:
-    """Yield the rules of the price, which is stated or follows from an accuracy."""
+def _checks_of_price(query: Query) -> Checks:
+    """Yield the checks of the price: exactly one is given, as a number or as an accuracy."""
     is_noise = query.noise is None or query.noise in TABLE_NOISES.values()
     yield not is_noise, "{noise} must be DiscreteLaplace or DiscreteGaussian, the class"
     is_wrong = query.noise is DiscreteLaplace and query.rho is not None
@@ -374,16 +374,16 @@ def _rules_of_price(query: Query) -> Rules:
         yield is_alone, f"{{{name}}} belongs to {{within}}: leave it out"
 
 
-def _rules_of_gaussian_noise(query: Query) -> Rules:
-    """Yield the rules of Gaussian noise."""
+def _checks_of_gaussian_noise(query: Query) -> Checks:
+    """Yield the checks of Gaussian noise."""
     is_wrong = query.epsilon is not None and query.delta is None
     yield is_wrong, "Gaussian noise needs {rho}, or {epsilon} with {delta:1e-6}"
     is_wrong = query.epsilon is None and query.rho is None and query.delta is not None
     yield is_wrong, "{within} finds the price of Gaussian noise in ρ: leave {delta} out"
 
 
-def _rules_of_goal(query: Query, columns: Sequence[str]) -> Rules:
-    """Yield the rules of an accuracy goal without a fixed price."""
+def _checks_of_goal(query: Query, columns: Sequence[str]) -> Checks:
+    """Yield the checks of an accuracy goal without a fixed price."""
     is_open, is_grouped = query.at_most is not None, query.by is not None
     is_wrong = query.of is not None and not (is_open and is_grouped)
     yield is_wrong, "{of} belongs to a table with {by}, {within} and {at_most}: leave it out"
@@ -407,8 +407,8 @@ def _rules_of_goal(query: Query, columns: Sequence[str]) -> Rules:
         yield decisive == TOTAL and not has_total, words
 
 
-def _rules_of_cells(query: Query, columns: Sequence[str]) -> Rules:
-    """Yield the rules of the cells and sums of a table by keys."""
+def _checks_of_cells(query: Query, columns: Sequence[str]) -> Checks:
+    """Yield the checks of the cells and sums of a table by keys."""
     yield query.cumulative and len(columns) > 1, "{cumulative} needs one column in order: leave the others out of {by}"
     for name in ("margins", "other"):
         is_wrong = query.cumulative and bool(getattr(query, name))
@@ -418,8 +418,8 @@ def _rules_of_cells(query: Query, columns: Sequence[str]) -> Rules:
     yield not is_bound, f"{{groups_per_unit}} must be a whole number from 1, got {groups!r}"
 
 
-def _rules_of_keys(query: Query, columns: Sequence[str], *, has_hidden_keys: bool) -> Rules:
-    """Yield the rules of known keys, or of hidden keys."""
+def _checks_of_keys(query: Query, columns: Sequence[str], *, has_hidden_keys: bool) -> Checks:
+    """Yield the checks of known keys, or of hidden keys."""
     if has_hidden_keys:
         for name in ("other", "cumulative"):
             yield bool(getattr(query, name)), f"{{{name}}} needs known keys: list {{keys}}, or leave it out"
@@ -434,8 +434,8 @@ def _rules_of_keys(query: Query, columns: Sequence[str], *, has_hidden_keys: boo
         yield is_wrong, "{delta} is for hidden keys and Gaussian noise, and all keys are known: leave it out"
 
 
-def _rules_of_unit(query: Query, unit: str | None, *, has_hidden_keys: bool) -> Rules:
-    """Yield the rules of the contribution bound, the number of groups in which a person counts."""
+def _checks_of_unit(query: Query, unit: str | None, *, has_hidden_keys: bool) -> Checks:
+    """Yield the checks of the contribution bound, the number of groups in which a person counts."""
     groups, is_person = query.groups_per_unit, unit is not None
     is_wrong = groups is not None and not is_person
     yield is_wrong, "{groups_per_unit} is for persons, and a row is in one group only: leave it out"

@@ -270,7 +270,10 @@ def open_frame_desk(
     catalog: Catalog,
     ledger: Ledger,
 ) -> Desk:
-    """Return the desk of a table in memory. All of it is read now; its description is written at the first question."""
+    """Return a `Desk`, which answers queries, for a table in memory.
+
+    All of the table is read now; its description is written at the first query.
+    """
     known = catalog if stated.name else Catalog()
     unit = known.unit(stated.name or _SHOWN, stated.unit)
     source = frame_engine().open(frame, unit=unit, columns=stated.columns)

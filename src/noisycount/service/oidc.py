@@ -293,15 +293,15 @@ def _public_keys(content: bytes) -> tuple[Key, ...]:
         usable = [key for key in members["keys"] if key.get("use", "sig") == "sig"]
     except _MALFORMED:
         raise ConfigError("the keys of the issuer are no JSON Web Key Set") from None
-    keys = tuple(key for member in usable for key in _keys_of_member(member) if not isinstance(key, OctKey))
+    keys = tuple(key for entry in usable for key in _parse_jwk(entry) if not isinstance(key, OctKey))
     if not keys:
         raise ConfigError("the keys of the issuer contain none that checks a signature")
     return keys
 
 
-def _keys_of_member(member: dict[str, Any]) -> list[Key]:
-    """Return the key that a member of a set describes, or nothing if its type is unknown."""
+def _parse_jwk(entry: dict[str, Any]) -> list[Key]:
+    """Return the key that an entry of the key set describes, as a list, which is empty if its type is unknown."""
     try:
-        return KeySet.import_key_set({"keys": [member]}).keys
+        return KeySet.import_key_set({"keys": [entry]}).keys
     except _MALFORMED:
         return []

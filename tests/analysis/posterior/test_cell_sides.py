@@ -8,7 +8,7 @@ import pytest
 import noisycount as nc
 from noisycount.analysis.evaluation import estimates
 from noisycount.analysis.posterior.cell_sides import CellSides, sides_of
-from noisycount.analysis.posterior.laplace_cells import SummedSides
+from noisycount.analysis.posterior.laplace_intervals import SummedSides
 from noisycount.analysis.posterior.law import CountTable
 
 SIZE, FIRST = 2000, 7

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 import noisycount as nc
-from noisycount.analysis.posterior.laplace_cells import laplace_cells, wide_cells
+from noisycount.analysis.posterior.laplace_intervals import laplace_intervals, wide_intervals
 from noisycount.analysis.posterior.posterior import posterior
 from noisycount.analysis.posterior.refine import Estimate, posterior_values, refine
 from noisycount.frozen import frozen
@@ -71,7 +71,7 @@ def assert_estimate(estimate: float, told: nc.Posterior, by: Estimate) -> None:
 @pytest.mark.parametrize("noise", NOISES, ids=str)
 @pytest.mark.parametrize("population", POPULATIONS)
 def test_refine_is_the_posterior_of_each_answer(population: str, noise: nc.Mechanism) -> None:
-    """In the bulk, far out, and where look-up cells end."""
+    """In the bulk, far out, and where look-up intervals end."""
     known = POPULATIONS[population]
     answers = answers_about(known, noise)
     columns = [refine(answers, known, noise, by).tolist() for by in ESTIMATES]
@@ -97,7 +97,7 @@ def test_means_that_turn_sharply_are_those_of_each_answer(population: nc.Populat
 @pytest.mark.few(1)
 @pytest.mark.parametrize("by", ESTIMATES)
 def test_noisy_samples_are_refined_one_by_one(by: Estimate) -> None:
-    """The noise on a sample has no look-up cells."""
+    """The noise on a sample has no look-up intervals."""
     population, noise = nc.Binomial(30, 0.3), nc.Subsample(10, nc.Laplace(2))
     answers = np.array([-40.0, 0.0, 3.25, 3.25, 50.0])
     assert_posteriors(refine(answers, population, noise, by), answers, population, noise, by)
@@ -179,7 +179,7 @@ def test_the_answers_are_left_as_they_were() -> None:
 
 
 def test_estimates_never_fall_as_the_answer_rises() -> None:
-    """Across cells and their ends, at any fineness."""
+    """Across intervals and their ends, at any fineness."""
     answers = np.linspace(-300, 500, 20_001)
     estimates = refine(answers, nc.Binomial(100, 0.3), nc.Laplace(3))
     assert (np.diff(estimates) >= -1e-12).all()
@@ -235,7 +235,7 @@ def test_ten_million_answers_need_64_mebibytes_beside_input_and_output(size: int
 def test_columns_about_very_large_counts_agree_with_single_answers(
     population: nc.Binomial | nc.BetaBinomial, scale: float
 ) -> None:
-    """Thousands of answers over a wide range go through cells, the same as one by one."""
+    """Thousands of answers over a wide range go through intervals, the same as one by one."""
     law, random = population.law(), np.random.default_rng(5)
     answers = law.mean + law.variance**0.5 * random.standard_normal(3000)
     answers += random.laplace(0, scale, 3000)
@@ -265,27 +265,27 @@ class Fair(ClosedFormPopulation):
 
 
 @pytest.mark.parametrize("scale", [0.3, 10.0])
-def test_answers_inside_the_cells_need_no_clipping(scale: float) -> None:
+def test_answers_inside_the_intervals_need_no_clipping(scale: float) -> None:
     """Their means are those that clipping gives, to the last digit."""
     law, answers = nc.Binomial(10**6, 0.3).law(), np.linspace(298_000, 302_000, 50_001)
-    cells = laplace_cells(law, 10**6, scale, (answers[0], answers[-1]), 10**6)
-    assert cells is not None
-    inside = cells.means(answers, (answers[0], answers[-1]))
-    assert inside.tolist() == cells.means(answers, (-math.inf, math.inf)).tolist()
+    intervals = laplace_intervals(law, 10**6, scale, (answers[0], answers[-1]), 10**6)
+    assert intervals is not None
+    inside = intervals.means(answers, (answers[0], answers[-1]))
+    assert inside.tolist() == intervals.means(answers, (-math.inf, math.inf)).tolist()
 
 
 def test_a_population_states_whether_its_law_is_smooth() -> None:
     """Cells serve whoever says so, and nobody else: not a table, nor a law with two tops."""
     noise, answers = nc.Laplace(40), np.linspace(49_950, 50_050, 10)
-    cells, known = (wide_cells(some(100_000), noise) for some in (Fair, lambda n: nc.Binomial(n, 0.5)))
-    assert cells is not None
+    intervals, known = (wide_intervals(some(100_000), noise) for some in (Fair, lambda n: nc.Binomial(n, 0.5)))
+    assert intervals is not None
     assert known is not None
     ends = float(answers[0]), float(answers[-1])
-    assert cells.means(answers, ends) == pytest.approx(known.means(answers, ends), rel=1e-12)
+    assert intervals.means(answers, ends) == pytest.approx(known.means(answers, ends), rel=1e-12)
     told = [posterior(answer, nc.Binomial(100_000, 0.5), noise).mean for answer in answers[:3].tolist()]
     assert known.means(answers, ends)[:3] == pytest.approx(told, rel=1e-12)
-    assert wide_cells(nc.Strata([200_000], [0.5]), noise) is None
-    assert wide_cells(nc.BetaBinomial(200_000, 0.5, 0.5), noise) is None
+    assert wide_intervals(nc.Strata([200_000], [0.5]), noise) is None
+    assert wide_intervals(nc.BetaBinomial(200_000, 0.5, 0.5), noise) is None
 
 
 def test_fractions_and_whole_numbers_are_answers() -> None:

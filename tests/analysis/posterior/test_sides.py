@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisycount.analysis.posterior.laplace_cells import GeometricSides, Side, SummedSides, mean_of
+from noisycount.analysis.posterior.laplace_intervals import GeometricSides, Side, SummedSides, mean_of
 from noisycount.analysis.posterior.law import CountTable, bulk_end
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.noises.laplace import Laplace

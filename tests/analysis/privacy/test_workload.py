@@ -278,7 +278,12 @@ REFUSED = [
     ([], nc.Binomial(9, 0.5), None, "mechanism must be at least one mechanism, got an empty list"),
     (NOISE, FOUR, [set(), {0, 1, 2, 3}], "population must leave a question uncertain"),
     (NOISE, nc.Atoms(0, [0.5, 0.5], [{0}]), None, "population must leave at least one record"),
-    (NOISE, nc.Atoms.independent(9, [0.1] * 12), None, "questions must be at most 3 for an exact"),
+    (
+        NOISE,
+        nc.Atoms.independent(9, [0.1] * 12),
+        None,
+        "questions are too many, got 12: an exact curve takes at most 3",
+    ),
     ([NOISE, nc.Subsample(4)], FOUR, None, "mechanism must be one of noisycount's mechanisms, or a list of noises"),
 ]
 

@@ -16,7 +16,7 @@ from sqlalchemy.dialects import mssql, mysql, oracle, postgresql, sqlite
 from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.sql.expression import ClauseElement
 
-from noisycount.engines.conformance.predicates import parsed_predicates
+from noisycount.engines.conformance.predicates import predicates_on_parsed_columns
 from noisycount.engines.conformance.records import SPELLED
 from noisycount.engines.counts import (
     cell_counts,
@@ -163,7 +163,7 @@ def test_texts_spell_the_same_numbers_and_days_without_a_function_of_their_own()
     visits, town = records("sqlite", has_persons=False), {"town": Kind.TEXT}
     texts = [text for text in SPELLED if "\0" not in text]
     columns = [Column("town", kind, is_parsed=True) for kind in FUNCTIONS.values()]
-    asked = [*parsed_predicates(columns, texts)]
+    asked = [*predicates_on_parsed_columns(columns, texts)]
     with create_engine("sqlite://", creator=with_functions).connect() as connection:
         connection.exec_driver_sql(f"CREATE TABLE ward.visits ({', '.join(SCHEMA)})")
         connection.exec_driver_sql("INSERT INTO ward.visits (town) VALUES (?)", [(text,) for text in texts])

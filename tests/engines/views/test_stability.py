@@ -109,7 +109,7 @@ REFUSED = {
     "SELECT a.person FROM seen a ANTI JOIN ill b ON a.person = b.person": JOIN,
     "SELECT a.person FROM seen a LEFT JOIN (ill b JOIN ill c ON b.person = c.person) ON a.person = b.person": JOIN,
     "SELECT town, max(person) AS person FROM seen GROUP BY town": NOT_ONE,
-    "SELECT person FROM seen ORDER BY x + 1": "it is ordered by what it computes",
+    "SELECT person FROM seen ORDER BY x + 1": "its ORDER BY has an expression other than a column",
     "SELECT person FROM folded GROUP BY person": "it groups by 'person', whose equal values may differ",
     "SELECT DISTINCT person FROM folded": "its DISTINCT has a column whose equal values may differ",
     "SELECT DISTINCT person, cost FROM ill": "its DISTINCT has a column whose equal values may differ",

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss, legval, legvander
 
 from noisycount.analysis.evaluation.estimates import Case
-from noisycount.analysis.posterior.laplace_cells import mean_beyond_floor
+from noisycount.analysis.posterior.laplace_intervals import mean_beyond_floor
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
 from noisycount.model.laws.integer_series import SmoothTable, sum_of_smooth

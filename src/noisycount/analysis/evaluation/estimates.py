@@ -15,7 +15,7 @@ from noisycount.frozen import frozen
 from noisycount.model.laws.count_law import CountDistribution
 from noisycount.model.laws.factors import LOG_TIE
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.laws.smooth_law import POINTS, gram_points
+from noisycount.model.laws.smooth_law import POINTS, gram_sum_rule
 from noisycount.model.mechanism import Mechanism
 from noisycount.model.noises.additive import ErrorLaw, SymmetricNoise
 from noisycount.model.populations.population import Population
@@ -210,7 +210,7 @@ def _sum_to(spread: float, term: Callable[[Reals], Reals], last: float) -> float
     while edges[-1] <= last:
         edges.append(min(edges[-1] + length, last + 1))
         length = min(2 * length, longest)
-    points, weights = gram_points(np.array(edges))
+    points, weights = gram_sum_rule(np.array(edges))
     return float(term(points) @ weights)
 
 

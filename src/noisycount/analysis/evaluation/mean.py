@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from noisycount.analysis.evaluation.error_by_count import ErrorByCount
 from noisycount.analysis.evaluation.error_by_piece import ErrorByPiece
 from noisycount.analysis.evaluation.estimates import FAR, Case
-from noisycount.analysis.posterior.laplace_cells import GeometricSides, Side, mean_of
+from noisycount.analysis.posterior.laplace_intervals import GeometricSides, Side, mean_of
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals
-from noisycount.model.laws.smooth_law import POINTS, gram_points
+from noisycount.model.laws.smooth_law import POINTS, gram_sum_rule
 from noisycount.model.searches import first_wholes, roots
 
 _NODES, _WEIGHTS = leggauss(8)  # few nodes: a piece on which they do not suffice is halved
@@ -152,7 +152,7 @@ def _sum_over_answers(case: Case) -> float:
     bends.append(np.arange(low, high + 1, longest))
     edges = np.unique(np.concatenate(bends))
     edges = edges[(edges >= low) & (edges <= high + 1)]
-    points, weights = gram_points(edges)
+    points, weights = gram_sum_rule(edges)
     return float(_density_of_error(case, points) @ weights)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.polynomial.chebyshev import chebpts1, chebvander
 from numpy.typing import NDArray
 
-from noisycount.analysis.posterior.laplace_cells import GeometricSides, Side, SummedSides
+from noisycount.analysis.posterior.laplace_intervals import GeometricSides, Side, SummedSides
 from noisycount.analysis.posterior.law import CountTable
 from noisycount.frozen import frozen
 from noisycount.model.laws.gamma import Reals

@@ -13,7 +13,12 @@ from typing import Any, Literal, cast, get_args, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noisycount.analysis.posterior.laplace_cells import LaplaceCells, WideCells, laplace_cells, wide_cells
+from noisycount.analysis.posterior.laplace_intervals import (
+    LaplaceIntervals,
+    WideIntervals,
+    laplace_intervals,
+    wide_intervals,
+)
 from noisycount.analysis.posterior.observed import (
     Container,
     NumpyConvertible,
@@ -68,7 +73,7 @@ Estimate = Literal["mean", "median", "mode"]
 
 _FEW = 24  # number of Chebyshev nodes; means of at most so many answers are computed one by one
 _PIECE = 1 << 16  # answers that are read at once; they stay in the cache
-_WORTH_CELLS = 2000  # number of answers from which on fitting cells pays
+_WORTH_INTERVALS = 2000  # number of answers from which on fitting intervals pays
 _COUNTS_PER_ANSWER = 5000  # of a table that takes less time than a posterior of its own for each answer
 _LARGEST_TABLE = 1 << 20  # largest number of counts of a table; with more it would lose digits
 _TOLERANCE = 1e-12  # posterior standard deviations; the documented error is 1e-10
@@ -306,18 +311,18 @@ def _estimates_one_by_one(answers: Reals, population: Population, mechanism: Mec
 def _laplace_means(
     answers: Reals, extremes: tuple[float, float], population: Population, mechanism: SymmetricNoise
 ) -> Reals:
-    """Return the means by look-up in cells, and one by one if there are no cells."""
+    """Return the means by look-up in intervals, and one by one if there are no intervals."""
     lowest, highest = extremes
     most = min(_LARGEST_TABLE, _COUNTS_PER_ANSWER * answers.size)
-    cells: LaplaceCells | WideCells | None = laplace_cells(
+    intervals: LaplaceIntervals | WideIntervals | None = laplace_intervals(
         population.law(), population.size, mechanism.errors.spread, extremes, most
     )
-    if cells is None and answers.size > _WORTH_CELLS:
-        cells = wide_cells(population, mechanism)
-    if cells is None:
+    if intervals is None and answers.size > _WORTH_INTERVALS:
+        intervals = wide_intervals(population, mechanism)
+    if intervals is None:
         return _where_present(answers, lambda some: _interpolated_or_single_means(some, population, mechanism))
-    means = cells.means(answers, extremes)
-    first, last = cells.covered_answers
+    means = intervals.means(answers, extremes)
+    first, last = intervals.covered_answers
     if lowest < first or highest > last:
         beyond = (answers < first) | (answers > last)
         means[beyond] = _interpolated_or_single_means(answers[beyond], population, mechanism)

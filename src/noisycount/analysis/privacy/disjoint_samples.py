@@ -280,7 +280,10 @@ class PublicParts:
     parts: tuple[SampledPart, ...]
 
     def directions(self, epsilons: list[float]) -> tuple[list[Bounded], list[Bounded]]:
-        """Return δ₊ and δ₋ for each ε, both the larger direction: a question may be replaced by its complement."""
+        """Return Σ_j λ_j·max(δ₊, δ₋)_j for each ε, for both directions.
+
+        The directions of a part swap if its question is replaced by its complement, so neither sum may be smaller.
+        """
         sums = np.zeros((2, len(epsilons)))
         known = {part: np.array(_delta_bounds_of_part(part, epsilons)).T for part in set(self.parts)}
         for part in self.parts:

@@ -339,8 +339,9 @@ def workload_answers(workload: workloads.Workload) -> Divergences:
     moves = workloads.moves_of_two(workload) if len(workload.rates) <= _MOST_PATTERNS else ()
     if not 0 < len(moves) <= workloads.MOST_MOVES:
         raise ValueError(
-            f"questions must be at most {MOST_ANSWERS} for an exact curve, got {len(workload.mechanisms)}, and there "
-            f"are too many atoms ({len(workload.rates)}) for bounds: ask fewer, or add up the ε of the worst case"
+            f"questions are too many, got {len(workload.mechanisms)}: an exact curve takes at most {MOST_ANSWERS}, and "
+            f"bounds take fewer atoms (combinations of answers about one record) than {len(workload.rates)}. Ask fewer "
+            "questions, or add up their ε for the worst case"
         )
     fewer = _FEWER if is_within_reach(workload.select(range(_FEWER))) else 1  # questions with an exact curve
     return workloads.BoundedWorkload(workload_answers(workload.select(range(fewer))), moves)

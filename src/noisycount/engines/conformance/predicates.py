@@ -212,14 +212,14 @@ def _are_comparable(column: tree.Column, other: tree.Column) -> bool:
     return column.kind is other.kind or (column.kind.is_number and other.kind.is_number)
 
 
-def parsed_predicates(parsed: Sequence[tree.Column], texts: Sequence[str]) -> Iterator[tree.Predicate]:
+def predicates_on_parsed_columns(columns: Sequence[tree.Column], texts: Sequence[str]) -> Iterator[tree.Predicate]:
     """Yield predicates that distinguish all numbers or days that texts state.
 
     Args:
-        parsed: Columns of these texts, under the functions of the language.
+        columns: Columns of these texts, under the functions of the language.
         texts: The texts.
     """
-    for column in parsed:
+    for column in columns:
         spelled = {value for text in texts if (value := READERS[column.kind](text)) is not None}
         literals = [tree.Literal(column.kind, value) for value in sorted(spelled)]
         yield from (tree.Missing(column), tree.Not(tree.Missing(column)), tree.Membership(column, tuple(literals)))

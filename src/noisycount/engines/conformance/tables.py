@@ -11,7 +11,7 @@ import numpy as np
 from noisycount.engines.conformance.predicates import (
     LITERALS,
     fixed_predicates,
-    parsed_predicates,
+    predicates_on_parsed_columns,
     random_person_predicates,
     random_person_values,
     random_predicates,
@@ -287,7 +287,7 @@ def _exercises_of_spelled_texts() -> Iterator[Exercise]:
     columns = {name: kind for name, kind in schema.items() if name != PERSON}
     for unit, name in ((None, "texts that spell numbers and days"), (PERSON, "texts that spell them, by person")):
         random = random_predicates(columns, _RANDOM // 10, name, parsed)
-        yield Exercise(name, schema, records, unit, [*parsed_predicates(parsed[:2], SPELLED), *random])
+        yield Exercise(name, schema, records, unit, [*predicates_on_parsed_columns(parsed[:2], SPELLED), *random])
 
 
 def _age_predicates() -> Iterator[Predicate]:

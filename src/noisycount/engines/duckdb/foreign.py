@@ -328,7 +328,7 @@ def _label_texts(labels: Mapping[Any, str]) -> dict[Any, str]:
 
 
 def _is_code(label: str) -> bool:
-    """Return True if a label could be read as a number, which may be another code of the column."""
+    """Return True if a label reads as a number: it could be taken for the code of another value."""
     try:
         float(label)
     except ValueError:

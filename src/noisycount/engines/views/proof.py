@@ -304,7 +304,7 @@ class _Scope:
     def require_columns(self, select: exp.Select) -> None:
         """Raise UnprovenError if a name may not be a column of the catalog, such as the number of a row."""
         for column in select.find_all(exp.Column):
-            if not isinstance(column.this, exp.Star) and not self._is_listed(column):
+            if not isinstance(column.this, exp.Star) and not self._is_known_column(column):
                 raise UnprovenError(f"{column.sql()!r} is none of its columns")
         for variable in select.find_all(exp.Var):
             names = (column.lower() for rows in self.relations.values() for column in rows.columns)
@@ -313,7 +313,7 @@ class _Scope:
                     f"{variable.name!r} may be a part of time or a column: give the column another name"
                 )
 
-    def _is_listed(self, column: exp.Column) -> bool:
+    def _is_known_column(self, column: exp.Column) -> bool:
         """Return True if a name is certainly a column of one of the relations, or only a name that the query gives."""
         name, table = fold(column.name, self.dialect), fold(column.table, self.dialect)
         if table:
@@ -326,7 +326,7 @@ class _Scope:
         """Raise UnprovenError if a query is ordered by a computed expression: such an expression may repeat rows."""
         for term in () if select.args.get("order") is None else select.args["order"].expressions:
             if not isinstance(term.this.unnest(), exp.Column | exp.Literal):
-                raise UnprovenError("it is ordered by what it computes: leave ORDER BY out")
+                raise UnprovenError("its ORDER BY has an expression other than a column: leave ORDER BY out")
 
     def items(self, select: exp.Select, names: Sequence[str]) -> Iterator[_Item]:
         """Yield the output columns of a query; a star yields each of its columns.

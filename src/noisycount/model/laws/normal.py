@@ -42,10 +42,11 @@ def _midpoint_sum(x: Reals) -> Reals:
 def normal_tail(values: Reals) -> Reals:
     """Return P[Z >= z] of the standard normal distribution, to a few units in the last place.
 
-    It is e^(−z²/2)·erfcx(z/√2)/2. In this product the residue of `erfcx` is 1/(1 + e^(4π·z/√2)).
+    It is e^(−z²/2)·erfcx(z/√2)/2.
     """
     far = np.minimum(np.abs(values), _UNDERFLOW)
     x = far / math.sqrt(2)
+    # e^(−z²/2)/2 times the residue of the pole in `erfcx`, where e^(x²) cancels e^(−z²/2)
     residue = np.where(x < _POLE, 1 / (1 + np.exp(2 * _POLE * x)), 0.0)
     tails = _bell_curve(far) * _midpoint_sum(x) / 2 + residue
     return np.where(np.signbit(values), 1 - tails, tails)

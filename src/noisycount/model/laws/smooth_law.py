@@ -47,8 +47,8 @@ def gram_rule(length: int) -> tuple[Reals, Reals]:
     return nodes + (length - 1) / 2, length * vectors[0] ** 2
 
 
-def gram_points(edges: Reals) -> tuple[Reals, Reals]:
-    """Return points and weights that sum over the integers between the edges, one rule for each run."""
+def gram_sum_rule(edges: Reals) -> tuple[Reals, Reals]:
+    """Return points and weights that sum over the integers between the edges, by one `gram_rule` for each run."""
     lengths = np.diff(edges).astype(np.int64)
     points, weights = [np.empty(0)], [np.empty(0)]
     for length in np.unique(lengths).tolist():

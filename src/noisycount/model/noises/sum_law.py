@@ -366,8 +366,9 @@ def _log_inverse(
     """Return the logarithm of the density, or of the probability on the integers, at distances x >= 0.
 
     f(x) = (1/2πi)·∫ M(s)·e^(−s·x) ds with the transform M(s) = E[e^(s·Z)], over a path that crosses the real axis near
-    the saddle point θ of M(s)·e^(−s·x) and bends to the right, as a hyperbola s(u) in z: z = w·(sin(β + iu) − sin
-    β)/cos β, with w = (ln M)''(θ)^(−1/2); the trapezoidal rule in u.
+    the saddle point θ of M(s)·e^(−s·x) and bends to the right. The path is s(u) = θ + σ(z(u)) with the hyperbola
+    z(u) = w·(sin(β + iu) − sin β)/cos β and w = (ln M)''(θ)^(−1/2). `course` maps z to the step σ and to dσ/dz. The
+    integral over u is summed by the trapezoidal rule.
 
     Source: Weideman and Trefethen (2007), *Parabolic and hyperbolic contours for computing the Bromwich integral*;
     Daniels (1954) for the saddle point. Numerical error: 1e-11 absolute where the logarithm is above −2000.

@@ -74,7 +74,8 @@ class Known(Population):
             ValueError: Always.
         """
         raise ValueError(
-            f"known must be 0 for Known, who knows all other records, got {known!r} with {positives!r} positives"
+            "known must be 0 if the population is Known, which has no further record to learn, "
+            f"got {known!r} with {positives!r} positives"
         )
 
     @property

@@ -160,13 +160,13 @@ Flags = NDArray[np.bool_]
 
 @frozen(eq=False)
 class Inversion:
-    """Exact sampler of a distribution: a draw is the number of m with P[X < m] <= U, for U uniform in [0, 1).
+    """Exact sampler of a distribution: a draw is the largest m with P[X < m] <= U, for U uniform in [0, 1).
 
     U is drawn digit by digit. Its first n digits, as an integer v, show on which side of P[X < m] it lies, unless v is
     ⌊2^n·P[X < m]⌋. Then more digits are drawn. So the distribution is exact, as if U had all its digits.
 
     Attributes:
-        guide: For each value of the first 14 digits the draw, or −1 where edges lie among them.
+        guide: For each value of the first 14 digits the draw, or −1 if an edge begins with these digits.
     """
 
     law: Law  # what is drawn

@@ -119,7 +119,7 @@ class Preview:
     def query(self) -> Query:
         """The query at its exact price."""
         query, epsilon = self.answer.query, self.answer.plan.loss.epsilon
-        if self.is_open or epsilon is None:
+        if self.may_cost_less or epsilon is None:
             return query
         return replace(query, epsilon=epsilon, within=None, guess=None)
 
@@ -129,7 +129,7 @@ class Preview:
         return json.dumps(self.query.to_json(), ensure_ascii=False)
 
     @property
-    def is_open(self) -> bool:
+    def may_cost_less(self) -> bool:
         """True if the charge may be less than the price, as the question has an accuracy goal."""
         return self.answer.query.at_most is not None
 
@@ -154,7 +154,7 @@ class Preview:
         """Plan of the possible answers to draw; None without Laplace noise, for an open price, or ε out of range."""
         query, mechanism = self.answer.query, self.answer.noise.levels[0].mechanism
         epsilon = 1 / mechanism.exact_scale if isinstance(mechanism, DiscreteLaplace) else Fraction(0)
-        if self.is_open or not is_in_range(float(epsilon)):
+        if self.may_cost_less or not is_in_range(float(epsilon)):
             return None
         guess = None if query.is_table or query.guess is None else float(query.guess)
         return plan_at_epsilon(epsilon, self.answer.confidence, guess=guess)
@@ -185,26 +185,28 @@ class Preview:
         if not self.price:
             return (
                 "An answer of this accuracy is stored already: it is free."
-                if self.is_open
+                if self.may_cost_less
                 else "This was asked before at this price: the same answer is free."
             )
         if not self.answer.affordable and self.answer.obstacle:
             return f"{self.price} is refused: {self.answer.obstacle}."
         if not self.answer.affordable:
             return f"{self.price} exceeds the remaining budget: choose a lower ε, or a wider ± ({BUDGET_PAGE})."
-        charged = f"{'At most ' * self.is_open}{self.price} would be charged"
+        charged = f"{'At most ' * self.may_cost_less}{self.price} would be charged"
         more = self.answer.affordable_answers
         if not more:
             return f"{charged}."
         noun = "answer" if more == 1 else "answers"
-        return f"{charged}: what is left pays for {'at least ' * self.is_open}{signed(more)} {noun} like this one."
+        return (
+            f"{charged}: what is left pays for {'at least ' * self.may_cost_less}{signed(more)} {noun} like this one."
+        )
 
     @property
     def button(self) -> str:
         """Label of the button that confirms the question."""
         if not self.price:
             return "Show the answer again: free"
-        return f"Ask and spend {'at most ' * self.is_open}{self.price}"
+        return f"Ask and spend {'at most ' * self.may_cost_less}{self.price}"
 
 
 _MOST_ROWS = 60

@@ -221,7 +221,8 @@ def _day_of_views(query: RefineQuery) -> str:
     match = None if query.file is None else _DAY.search(query.file.name)
     if match is None or query.noises:
         raise NoisyCountError(
-            f"the noise of {query.place} is unknown: state its day by --day, or a single --noise with its --scale"
+            f"the noise of {query.place} depends on the day of its counts: give --day YYYY-MM-DD, or one --noise with "
+            "its --scale"
         )
     year, month, day = map(int, match.groups())
     return f"{year:04d}-{month:02d}-{day:02d}"

@@ -72,7 +72,7 @@ def files(here: Path) -> None:
         (("x.json",), "'x.json' is no table of noisycount"),
         (("broken.json",), "'broken.json' is no JSON: check that it is whole"),
         (("x.json", *NOISE), "'x.json' states its noise itself: leave --epsilon"),
-        (("v.tsv",), "the noise of 'v.tsv' is unknown: state its day by --day"),
+        (("v.tsv",), "the noise of 'v.tsv' depends on the day of its counts: give --day YYYY-MM-DD"),
         (("v.tsv", *NOISE, "--total", "9"), "only the answers that reach a threshold"),
         (("v.tsv", *NOISE, "--ranks"), "which reveal nothing about the others: leave --ranks out"),
         (("v.tsv", *NOISE, "--prior", "learned"), "leave --prior out"),

@@ -240,8 +240,8 @@ _SOUND = 40.0  # nats by which a sum must exceed the counts that are left out: t
 
 
 @frozen
-class LaplaceCells:
-    """Tables for the posterior mean under Laplace noise of scale b; cell m has the answers between m and m + 1.
+class LaplaceIntervals:
+    """Tables for the posterior mean under Laplace noise of scale b; interval m has the answers between m and m + 1.
 
     For an answer y in m..m + 1 the counts up to m have the weight L·e^(−(y−m)/b), those above m have the weight
     U·e^(−(m+1−y)/b). With the means of both groups of counts, the posterior mean is
@@ -251,24 +251,24 @@ class LaplaceCells:
     first: int  # first integer m
     below: Reals  # mean of the counts up to m, in records
     rise: Reals  # mean of the counts above m minus `below`, in records
-    logit: Reals  # ln(L/U); in the middle of a cell the mean depends on it alone, however small the scale is
+    logit: Reals  # ln(L/U); in the middle of an interval the mean depends on it alone, however small the scale is
     scale: float  # scale b in records
 
     @property
     def ends(self) -> tuple[int, int]:
-        """Smallest and largest integer that a cell has as its end."""
+        """Smallest and largest integer that an interval has as its end."""
         return self.first, self.first + self.below.size
 
     @property
     def covered_answers(self) -> tuple[float, float]:
-        """Smallest and largest answer with a mean in the cells; infinite if no count lies beyond an end."""
+        """Smallest and largest answer with a mean in the intervals; infinite if no count lies beyond an end."""
         first, last = self.ends
         return (-math.inf if self.logit[0] == -math.inf else first, math.inf if self.logit[-1] == math.inf else last)
 
     def means(self, answers: Reals, extremes: tuple[float, float]) -> Reals:
         """Return the posterior mean for each answer, in the shape of the answers.
 
-        Beyond the cells it is the mean at their end.
+        Beyond the intervals it is the mean at their end.
 
         `extremes` are the smallest and the largest answer.
         """
@@ -285,8 +285,9 @@ class LaplaceCells:
     def _write_means(self, answers: Reals, means: Reals, start: int, *, is_inside: bool) -> None:
         """Write the means of `_MANY` answers, from index `start` on, in chunks that stay in the cache.
 
-        With u = y − m the exponent is logit + (1 − 2u)/b. If the cells span few scales, the exponent is computed as a
-        function of m minus 2y/b, which is faster and precise enough. `is_inside`: no answer is beyond the cells.
+        For an answer y between m and m + 1, the exponent is logit + (1 − 2(y − m))/b with the scale b. If the intervals
+        span few scales, it is computed as g(m) − 2·(y − first)/b, with g looked up in a table: this is faster and
+        precise enough. `is_inside`: no answer is beyond the intervals.
         """
         (low, high), slope = self.ends, -2 / self.scale
         is_short, last = (high - low) < _SHORT * self.scale, np.nextafter(high - low, 0)
@@ -315,10 +316,10 @@ class LaplaceCells:
                 mean += self.below.take(place, out=value, mode="clip")
 
 
-def laplace_cells(
+def laplace_intervals(
     law: CountDistribution, size: int, scale: float, extremes: tuple[float, float], most: int
-) -> LaplaceCells | None:
-    """Return the cells for answers between two extremes; None if the table would span more than `most` counts.
+) -> LaplaceIntervals | None:
+    """Return the intervals for answers between two extremes; None if the table would span more than `most` counts.
 
     Counts so improbable that their prior probabilities have lost digits are left out. Cells in which such counts may
     matter are left out too: the means of answers there must be summed separately.
@@ -346,10 +347,10 @@ def laplace_cells(
     sound = np.flatnonzero(largest > _SOUND - depth)
     kept = slice(int(sound[0]), int(sound[-1]) + 1)
     logit = lower.logs - upper.logs
-    return LaplaceCells(first - 1 + kept.start, below[kept], (above - below)[kept], logit[kept], scale)
+    return LaplaceIntervals(first - 1 + kept.start, below[kept], (above - below)[kept], logit[kept], scale)
 
 
-_POINTS = 24  # nodes of a polynomial, which then has the precision of a double in a cell
+_POINTS = 24  # nodes of a polynomial, which then has the precision of a double in an interval
 _FARTHEST = 40  # standard deviations from the mode: there the density has fallen by e^800
 _MARGIN = 1024  # records from each end of the counts in which the quantities are not smooth
 _PIECE = 1 << 18  # answers evaluated at once; their intermediate arrays take some megabytes
@@ -357,21 +358,22 @@ _NODES = np.polynomial.chebyshev.chebpts1(_POINTS)
 
 
 @frozen
-class WideCells:
-    """The quantities of `LaplaceCells` as polynomials in m, for counts of too many records to be tabulated.
+class WideIntervals:
+    """The quantities of `LaplaceIntervals` as polynomials in m, for counts of too many records to be tabulated.
 
     The quantities change on the scale of the standard deviation of the count, and of the distance to the nearest end.
-    In a cell half as long as the smaller of the two, the polynomial through 24 integers gives them at every integer.
+    In an interval half as long as the smaller of the two, the polynomial through 24 integers gives them at every
+    integer.
     """
 
     prior: Factor  # the distribution of the count before an answer
     size: int  # number of records
     mechanism: SymmetricNoise  # the noise
-    edges: Reals  # first integer of each cell, then the end of the last cell
+    edges: Reals  # first integer of each interval, then the end of the last interval
 
     @property
     def covered_answers(self) -> tuple[float, float]:
-        """Smallest and largest answer whose means the cells contain."""
+        """Smallest and largest answer whose means the intervals contain."""
         return float(self.edges[0]), float(self.edges[-1] - 1)
 
     def means(self, answers: Reals, extremes: tuple[float, float]) -> Reals:
@@ -386,7 +388,9 @@ class WideCells:
         if 0 <= high - low < answers.size:
             integers = np.arange(low, high + 1)
             distance, rise, logit = self._interpolated_quantities(integers, fits)
-            means = LaplaceCells(int(low), integers - distance, rise, logit - 1 / scale, scale).means(answers, extremes)
+            means = LaplaceIntervals(int(low), integers - distance, rise, logit - 1 / scale, scale).means(
+                answers, extremes
+            )
             if lowest < first or highest > last:
                 means[(answers < first) | (answers > last)] = np.nan
             return means
@@ -402,25 +406,28 @@ class WideCells:
         return means
 
     def _interpolated_quantities(self, integers: Reals, fits: dict[int, Reals]) -> Reals:
-        """Return the three quantities at covered integers, shape (3, integers). Add fits of their cells to `fits`."""
-        cells = np.searchsorted(self.edges, integers, side="right") - 1
+        """Return the three quantities at covered integers, shape (3, integers).
+
+        Add the fits of their intervals to `fits`.
+        """
+        intervals = np.searchsorted(self.edges, integers, side="right") - 1
         found = np.empty((3, integers.size))
-        for cell in np.unique(cells).tolist():
-            if cell not in fits:
-                fits[cell] = self._fit_cell(cell)
-            here = cells == cell
-            middle, half = self._middle_and_half(cell)
-            found[:, here] = np.polynomial.chebyshev.chebval((integers[here] - middle) / half, fits[cell])
+        for interval in np.unique(intervals).tolist():
+            if interval not in fits:
+                fits[interval] = self._fit_interval(interval)
+            here = intervals == interval
+            middle, half = self._middle_and_half(interval)
+            found[:, here] = np.polynomial.chebyshev.chebval((integers[here] - middle) / half, fits[interval])
         return found
 
-    def _middle_and_half(self, cell: int) -> tuple[float, float]:
-        """Return the middle of a cell and half of its length."""
-        start, stop = self.edges[cell : cell + 2]
+    def _middle_and_half(self, interval: int) -> tuple[float, float]:
+        """Return the middle of an interval and half of its length."""
+        start, stop = self.edges[interval : interval + 2]
         return float(start + stop) / 2, float(stop - start) / 2
 
-    def _fit_cell(self, cell: int) -> Reals:
-        """Return the coefficients of the three polynomials of a cell, shape (points, 3)."""
-        middle, half = self._middle_and_half(cell)
+    def _fit_interval(self, interval: int) -> Reals:
+        """Return the coefficients of the three polynomials of an interval, shape (points, 3)."""
+        middle, half = self._middle_and_half(interval)
         integers = np.unique(np.round(middle + half * _NODES)).astype(int)
         known = np.array([self._exact_quantities(int(integer)) for integer in integers])
         places = (integers - middle) / half
@@ -437,11 +444,11 @@ class WideCells:
         return integer - below, above - below, log_below - log_above
 
 
-def wide_cells(population: Population, mechanism: SymmetricNoise) -> WideCells | None:
-    """Return cells for answers within 40 standard deviations of the mode and at least 1,024 records from both ends.
+def wide_intervals(population: Population, mechanism: SymmetricNoise) -> WideIntervals | None:
+    """Return intervals for answers within 40 standard deviations of the mode and at least 1,024 records from both ends.
 
-    Return None if that leaves no cell, or if the quantities are not smooth: if the prior is not log-concave, or has no
-    smooth logarithm.
+    Return None if that leaves no interval, or if the quantities are not smooth: if the prior is not log-concave, or has
+    no smooth logarithm.
     """
     prior = population.smooth_prior
     if prior is None or not prior.is_log_concave:
@@ -455,4 +462,4 @@ def wide_cells(population: Population, mechanism: SymmetricNoise) -> WideCells |
     while edge < last:
         edge += int(min(deviation, edge, size - edge) / 2) + 1
         edges.append(min(edge, last))
-    return WideCells(prior, size, mechanism, np.array(edges, dtype=np.float64)) if edges[1:] else None
+    return WideIntervals(prior, size, mechanism, np.array(edges, dtype=np.float64)) if edges[1:] else None
