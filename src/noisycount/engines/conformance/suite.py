@@ -133,7 +133,7 @@ class _Examiner:
     engine: EngineUnderTest
     exercises: Sequence[Exercise]
     progress: Callable[[int, int], None] | None
-    resolve_questions: int = 0
+    finished_questions: int = 0
     unheld: list[str] = field(default_factory=list)  # names of records that the engine's tables cannot store
 
     def answers(self) -> Generator[tuple[str, Answer]]:
@@ -213,9 +213,9 @@ class _Examiner:
             self._report_progress(1)
 
     def _report_progress(self, questions: int) -> None:
-        self.resolve_questions += questions
+        self.finished_questions += questions
         if self.progress is not None:
-            self.progress(self.resolve_questions, sum(exercise.questions for exercise in self.exercises))
+            self.progress(self.finished_questions, sum(exercise.questions for exercise in self.exercises))
 
 
 def _count_batch(source: Source, predicates: Sequence[Predicate]) -> list[int | None]:
